@@ -8,6 +8,7 @@ import type { Catalog } from '../servers/catalog.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import { FixableError } from '../shared/failures.ts'
 import { frozenCopy, isRecord, type JsonRecord } from '../shared/json.ts'
+import { orAborted } from '../shared/signals.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 import type {
   AppConsent,
@@ -17,7 +18,6 @@ import type {
   AppService,
   AppVersion,
   AppWish,
-  CatalogTool,
   Host,
   Question,
   TrustFinding,
@@ -26,7 +26,6 @@ import { filesOf } from './download.ts'
 import { asksForNoMore, findingsAbout, type ReadPage, readPage } from './page.ts'
 import { appOf, isVisibleTo } from './tool-app.ts'
 
-/** Maximum open pages. */
 const maxPages = 32
 /** Maximum characters of a request's parameters as JSON. */
 const maxRequest = 524_288
@@ -54,7 +53,6 @@ interface AppsDeps extends Pick<Host, 'call' | 'read' | 'resources' | 'templates
   signal: AbortSignal
 }
 
-/** An open page with its limits. */
 interface OpenPage {
   readonly page: AppPage
   readonly html: string
@@ -74,6 +72,13 @@ interface OpenPage {
   mayReplaceContext: boolean
 }
 
+/** The open question about a page, and the number of those that wait for its answer. */
+interface PageQuestion {
+  readonly answer: Promise<AppConsent>
+  readonly end: AbortController
+  users: number
+}
+
 type Answer = AnswerTo<Question<'app'>>
 type Send = NonNullable<Parameters<AppService['request']>[2]['say']>
 
@@ -82,10 +87,7 @@ export class Apps implements AppService {
   readonly #deps: AppsDeps
   readonly #pages = new Map<string, OpenPage>()
   /** Questions about pages, shared by all surfaces that open the same page. */
-  readonly #openQuestions = new Map<
-    string,
-    { answer: Promise<AppConsent>; users: number; end: AbortController }
-  >()
+  readonly #openQuestions = new Map<string, PageQuestion>()
   #opening = 0
 
   constructor(deps: AppsDeps) {
@@ -247,10 +249,7 @@ export class Apps implements AppService {
     return consent.granted
   }
 
-  #begin(
-    key: string,
-    ask: (signal: AbortSignal) => Promise<AppConsent>,
-  ): { answer: Promise<AppConsent>; users: number; end: AbortController } {
+  #begin(key: string, ask: (signal: AbortSignal) => Promise<AppConsent>): PageQuestion {
     const end = new AbortController()
     const answer = ask(AbortSignal.any([end.signal, this.#deps.signal])).finally(() =>
       this.#openQuestions.delete(key),
@@ -262,18 +261,11 @@ export class Apps implements AppService {
   }
 
   /** Waits for a shared answer; when the last waiter gives up, the question is withdrawn. */
-  async #share(
-    openQuestion: { answer: Promise<AppConsent>; users: number; end: AbortController },
-    signal: AbortSignal,
-  ): Promise<AppConsent> {
+  async #share(openQuestion: PageQuestion, signal: AbortSignal): Promise<AppConsent> {
     openQuestion.users += 1
-    const gone = Promise.withResolvers<never>()
-    const abort = (): void => gone.reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
     try {
-      return await Promise.race([openQuestion.answer, gone.promise])
+      return await orAborted(openQuestion.answer, signal)
     } finally {
-      signal.removeEventListener('abort', abort)
       openQuestion.users -= 1
       if (openQuestion.users === 0)
         openQuestion.end.abort(new McpError('CANCELLED', 'The app is no longer wanted'))
@@ -416,12 +408,14 @@ export class Apps implements AppService {
     signal: AbortSignal,
   ): Promise<JsonRecord> {
     const { page } = open
-    const entry = this.#tool(page.server, name)
-    if (entry === undefined || !isVisibleTo('app', entry.tool) || !isRecord(args))
+    const entry = this.#deps.catalog
+      .tools()
+      .find(({ server, tool }) => server === page.server && tool.name === name && isVisibleTo('app', tool))
+    if (entry === undefined || !isRecord(args))
       return this.#recorded(open, `tools/call ${String(name)}`, { arguments: args }, async () => {
         throw new RpcError(
           ErrorCode.InvalidParams,
-          entry === undefined || !isVisibleTo('app', entry.tool)
+          entry === undefined
             ? `${oneLine(page.server)} has no tool ${oneLine(String(name))} for its app`
             : 'The arguments must be an object',
         )
@@ -433,10 +427,6 @@ export class Apps implements AppService {
       ...(page.conversation !== undefined && { conversation: page.conversation }),
     })
     return { ...result }
-  }
-
-  #tool(server: string, name: unknown): CatalogTool | undefined {
-    return this.#deps.catalog.tools().find((entry) => entry.server === server && entry.tool.name === name)
   }
 
   async #read(open: OpenPage, { uri }: JsonRecord, signal: AbortSignal): Promise<JsonRecord> {
@@ -562,7 +552,6 @@ export class Apps implements AppService {
   }
 }
 
-/** The user does not allow the page. */
 class Blocked extends McpError {
   constructor(uri: string) {
     super('REFUSED', `You block the app ${oneLine(uri)} until it changes.`, { details: { blocked: true } })

@@ -262,7 +262,6 @@ function isSize(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
-/** Whether it is JSON within the length limit. */
 function isShort(message: Members): boolean {
   try {
     return JSON.stringify(message).length <= maxMessage

@@ -3,7 +3,6 @@ import { isRecord } from '../shared/json.ts'
 import { makeVisible } from '../shared/visible.ts'
 import type { AppFile } from '../types/index.ts'
 
-/** Maximum files of one download. */
 const maxFiles = 8
 /** Maximum characters of their contents. */
 const maxCharacters = 524_288

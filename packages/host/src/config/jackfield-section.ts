@@ -2,8 +2,9 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Root } from '@jackfield/sdk'
+import { present } from '../shared/json.ts'
 import type { LogSettings, PolicyRule, SamplingSettings, Verdict } from '../types/index.ts'
-import { member, type Reader } from './reader.ts'
+import { member, onlyKnown, type Reader } from './reader.ts'
 import { readRule } from './rule.ts'
 import { readModel, readSampling } from './sampling-section.ts'
 
@@ -33,17 +34,15 @@ export function readSection(
 ): JackfieldSection {
   const section = policy.record(value, path) ?? {}
   const known = ['rules', 'roots', 'models', 'defaultVerdict', 'limits', 'log', 'sampling']
-  for (const name of Object.keys(section)) {
-    if (!known.includes(name)) policy.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
-  }
+  onlyKnown(section, path, known, policy)
   const defaultVerdict = policy.oneOf(section['defaultVerdict'], member(path, 'defaultVerdict'), verdicts)
   const models = list(section['models'], member(path, 'models'), other, readModel)
   return {
-    rules: list(section['rules'], member(path, 'rules'), policy, (item, where, reader) =>
-      readRule(item, where, folder, reader),
+    rules: list(section['rules'], member(path, 'rules'), policy, (item, where) =>
+      readRule(item, where, folder, policy),
     ),
-    roots: list(section['roots'], member(path, 'roots'), other, (item, where, reader) =>
-      readRoot(item, where, folder, reader),
+    roots: list(section['roots'], member(path, 'roots'), other, (item, where) =>
+      readRoot(item, where, folder, other),
     ),
     models: models.map(({ id }) => id),
     sampling: { models, ...readSampling(section['sampling'], member(path, 'sampling'), policy) },
@@ -72,12 +71,8 @@ export function readRoot(item: unknown, path: string, folder: string, reader: Re
   if (typeof item === 'string') {
     const text = reader.text(item, path)
     if (text === undefined) return undefined
-    return checked(
-      /^[a-z][a-z0-9+.-]+:/i.test(text) ? text : folderUri(text, folder),
-      undefined,
-      path,
-      reader,
-    )
+    const uri = /^[a-z][a-z0-9+.-]+:/i.test(text) ? text : folderUri(text, folder)
+    return checked(uri, undefined, path, reader)
   }
   const entry = reader.record(item ?? null, path)
   for (const key of Object.keys(entry ?? {})) {
@@ -106,28 +101,19 @@ function folderUri(text: string, folder: string): string {
 
 function readLimits(value: unknown, path: string, reader: Reader): JackfieldSection['limits'] {
   const entry = reader.record(value, path) ?? {}
-  const known = ['connectTimeoutMs', 'callTimeoutMs']
-  for (const name of Object.keys(entry)) {
-    if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
-  }
-  const connectTimeoutMs = reader.milliseconds(entry['connectTimeoutMs'], member(path, 'connectTimeoutMs'))
-  const callTimeoutMs = reader.milliseconds(entry['callTimeoutMs'], member(path, 'callTimeoutMs'))
-  return {
-    ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
-    ...(callTimeoutMs !== undefined && { callTimeoutMs }),
-  }
+  onlyKnown(entry, path, ['connectTimeoutMs', 'callTimeoutMs'], reader)
+  return present({
+    connectTimeoutMs: reader.milliseconds(entry['connectTimeoutMs'], member(path, 'connectTimeoutMs')),
+    callTimeoutMs: reader.milliseconds(entry['callTimeoutMs'], member(path, 'callTimeoutMs')),
+  })
 }
 
-const known = ['keep', 'megabytes', 'days', 'maskedHeaders', 'traceparent']
 const most = { megabytes: 1_000_000, days: 36_500 }
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
-/** Reads `jackfield.log`. */
 function readLog(value: unknown, path: string, reader: Reader): LogSettings {
   const entry = reader.record(value, path) ?? {}
-  for (const name of Object.keys(entry)) {
-    if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
-  }
+  onlyKnown(entry, path, ['keep', 'megabytes', 'days', 'maskedHeaders', 'traceparent'], reader)
   const count = (name: keyof typeof most): number | undefined => {
     const given = entry[name]
     if (given === undefined) return undefined
@@ -148,13 +134,7 @@ function readLog(value: unknown, path: string, reader: Reader): LogSettings {
     if (!isName) reader.problem(member(at, index), 'is not a header name')
     return isName
   })
-  return {
-    ...(keep !== undefined && { keep }),
-    ...(megabytes !== undefined && { megabytes }),
-    ...(days !== undefined && { days }),
-    ...(traceparent !== undefined && { traceparent }),
-    ...(maskedHeaders !== undefined && { maskedHeaders }),
-  }
+  return present({ keep, megabytes, days, traceparent, maskedHeaders })
 }
 
 /** Merges sections: the first that sets something wins, except that masked headers are combined. */

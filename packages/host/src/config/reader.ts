@@ -112,6 +112,13 @@ function secretIn(text: string): string | undefined {
   return undefined
 }
 
+/** Reports members of other names. */
+export function onlyKnown(entry: object, path: string, known: readonly string[], reader: Reader): void {
+  for (const name of Object.keys(entry)) {
+    if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
+  }
+}
+
 export function kindOf(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`

@@ -1,8 +1,8 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { isRecord } from '../shared/json.ts'
+import { isRecord, present } from '../shared/json.ts'
 import type { ArgumentTest, Caller, GrantScope, PolicyRule, Verdict } from '../types/index.ts'
-import { member, type Reader } from './reader.ts'
+import { member, onlyKnown, type Reader } from './reader.ts'
 
 const verdicts: readonly Verdict[] = ['allow', 'ask', 'deny']
 const scopes: readonly GrantScope[] = ['conversation', 'workspace', 'always']
@@ -25,9 +25,7 @@ export function readRule(
 ): PolicyRule | undefined {
   const entry = reader.record(item ?? null, path)
   if (entry === undefined) return undefined
-  for (const name of Object.keys(entry)) {
-    if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
-  }
+  onlyKnown(entry, path, known, reader)
   const at = (name: string): string => member(path, name)
   const verdict = reader.oneOf(entry['verdict'] ?? null, at('verdict'), verdicts)
   const server = reader.text(entry['server'], at('server'))
@@ -53,14 +51,7 @@ export function readRule(
   const rule: PolicyRule = {
     id,
     verdict,
-    ...(server !== undefined && { server }),
-    ...(tool !== undefined && { tool }),
-    ...(hint !== undefined && { hint }),
-    ...(caller !== undefined && { caller }),
-    ...(tests !== undefined && { arguments: tests }),
-    ...(label !== undefined && { label }),
-    ...(gate !== undefined && { gate }),
-    ...(scope !== undefined && { scope }),
+    ...present({ server, tool, hint, caller, arguments: tests, label, gate, scope }),
     author: `${reader.file}, ${path}`,
   }
   const problem = problemWithRule(rule)
@@ -71,10 +62,7 @@ export function readRule(
 function readTest(item: unknown, path: string, folder: string, reader: Reader): ArgumentTest | undefined {
   const entry = reader.record(item ?? null, path)
   if (entry === undefined) return undefined
-  for (const name of Object.keys(entry)) {
-    if (conditions.includes(name)) continue
-    reader.problem(member(path, name), `is unknown. Known are ${conditions.join(', ')}`)
-  }
+  onlyKnown(entry, path, conditions, reader)
   const at = reader.text(entry['at'] ?? null, member(path, 'at'))
   const glob = reader.text(entry['glob'], member(path, 'glob'))
   const inside = reader.texts(entry['inside'], member(path, 'inside'))
@@ -82,10 +70,7 @@ function readTest(item: unknown, path: string, folder: string, reader: Reader): 
   return {
     at: at ?? '',
     ...('equals' in entry && { equals: entry['equals'] }),
-    ...(glob !== undefined && { glob }),
-    ...(min !== undefined && { min }),
-    ...(max !== undefined && { max }),
-    ...(inside !== undefined && { inside: inside.map((one) => absolute(one, folder)) }),
+    ...present({ glob, min, max, inside: inside?.map((one) => absolute(one, folder)) }),
   }
 }
 

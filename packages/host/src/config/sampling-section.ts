@@ -1,4 +1,5 @@
 import { linearRegex } from '@jackfield/sdk/schema'
+import { present } from '../shared/json.ts'
 import type {
   ModelFacts,
   RedactionRule,
@@ -6,7 +7,7 @@ import type {
   SamplingSettings,
   SamplingStage,
 } from '../types/index.ts'
-import { kindOf, member, type Reader } from './reader.ts'
+import { kindOf, member, onlyKnown, type Reader } from './reader.ts'
 
 const stages: readonly SamplingStage[] = ['request', 'result']
 const builtins = ['api-key', 'bearer-token', 'private-key', 'email'] as const
@@ -23,12 +24,11 @@ export function readSampling(value: unknown, path: string, reader: Reader): Samp
   const limits = readLimits(entry['limits'], member(path, 'limits'), reader)
   const reviewOffline = reader.flag(entry['reviewOffline'], member(path, 'reviewOffline'))
   const servers = reader.record(entry['servers'], member(path, 'servers'))
-  const redact = list(entry['redact'], member(path, 'redact'), reader).flatMap(([item, at]) => {
-    const rule = readRule(item, at, reader)
-    return rule === undefined ? [] : [rule]
-  })
+  const redact = list(entry['redact'], member(path, 'redact'), reader).flatMap(
+    ([item, at]) => readRule(item, at, reader) ?? [],
+  )
   return {
-    ...(limits !== undefined && { limits }),
+    ...present({ limits, reviewOffline }),
     ...(servers !== undefined && {
       servers: Object.fromEntries(
         Object.entries(servers).map(([name, settings]) => [
@@ -38,7 +38,6 @@ export function readSampling(value: unknown, path: string, reader: Reader): Samp
       ),
     }),
     ...(redact.length > 0 && { redact }),
-    ...(reviewOffline !== undefined && { reviewOffline }),
   }
 }
 
@@ -56,21 +55,15 @@ export function readModel(item: unknown, path: string, reader: Reader): ModelFac
     if (entry['id'] === undefined) reader.problem(path, 'needs "id", such as "provider/model"')
     return undefined
   }
-  const name = reader.text(entry['name'], member(path, 'name'))
-  const currency = reader.text(entry['currency'], member(path, 'currency'))
-  const cost = readCost(entry['cost'], member(path, 'cost'), reader)
-  const speed = number(entry['speed'], member(path, 'speed'), reader, share)
-  const intelligence = number(entry['intelligence'], member(path, 'intelligence'), reader, share)
-  const contextTokens = number(entry['contextTokens'], member(path, 'contextTokens'), reader, atLeast(1))
-  return {
+  return present({
     id,
-    ...(name !== undefined && { name }),
-    ...(cost !== undefined && { cost }),
-    ...(currency !== undefined && { currency }),
-    ...(speed !== undefined && { speed }),
-    ...(intelligence !== undefined && { intelligence }),
-    ...(contextTokens !== undefined && { contextTokens }),
-  }
+    name: reader.text(entry['name'], member(path, 'name')),
+    currency: reader.text(entry['currency'], member(path, 'currency')),
+    cost: readCost(entry['cost'], member(path, 'cost'), reader),
+    speed: number(entry['speed'], member(path, 'speed'), reader, share),
+    intelligence: number(entry['intelligence'], member(path, 'intelligence'), reader, share),
+    contextTokens: number(entry['contextTokens'], member(path, 'contextTokens'), reader, atLeast(1)),
+  })
 }
 
 function readCost(value: unknown, path: string, reader: Reader): ModelFacts['cost'] {
@@ -90,11 +83,7 @@ function readServer(value: unknown, path: string, reader: Reader): ServerSamplin
     ([item, at]) => reader.oneOf(item ?? null, at, stages) ?? [],
   )
   const reviewOffline = reader.flag(entry['reviewOffline'], member(path, 'reviewOffline'))
-  return {
-    ...(limits !== undefined && { limits }),
-    ...(approve.length > 0 && { approve }),
-    ...(reviewOffline !== undefined && { reviewOffline }),
-  }
+  return { ...present({ limits, reviewOffline }), ...(approve.length > 0 && { approve }) }
 }
 
 function readLimits(value: unknown, path: string, reader: Reader): Partial<SamplingLimits> | undefined {
@@ -160,12 +149,6 @@ function list(value: unknown, path: string, reader: Reader): [unknown, string][]
   if (Array.isArray(value)) return value.map((item, index) => [item, member(path, index)])
   reader.problem(path, `must be a list, not ${kindOf(value)}`)
   return []
-}
-
-function onlyKnown(entry: object, path: string, known: readonly string[], reader: Reader): void {
-  for (const name of Object.keys(entry)) {
-    if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
-  }
 }
 
 const defaultLimits: SamplingLimits = {

@@ -1,5 +1,5 @@
 import type { Root } from '@jackfield/sdk'
-import { isRecord, type JsonRecord } from '../shared/json.ts'
+import { type JsonRecord, present } from '../shared/json.ts'
 import type {
   ConfigProblem,
   HttpServerConfig,
@@ -81,10 +81,11 @@ export function readAddition(draft: Draft, options: ServerReading): ServerAdditi
     reader.problem(pathText(path), message)
   const now = createReader(options)
   const settings = readSettings(draft, entry, options.folder, reader, now)
-  const sandbox = readSandbox(draft, entry['sandbox'], now)
-  const auth = readAuth(draft, entry['auth'], reader)
-  if (reader.failed || now.failed) return undefined
-  return { settings, ...(sandbox !== undefined && { sandbox }), ...(auth !== undefined && { auth }) }
+  const target = present({
+    sandbox: readSandbox(draft, entry['sandbox'], now),
+    auth: readAuth(draft, entry['auth'], reader),
+  })
+  return reader.failed || now.failed ? undefined : { settings, ...target }
 }
 
 /** Merges the additions into a server. */
@@ -134,20 +135,14 @@ function readCommand(
   now: Reader,
 ): StdioServerConfig | undefined {
   const command = reader.text(entry['command'], draft.at('command'))?.trim()
-  const args = readArgs(draft, entry['args'], reader)
-  const env = textRecord(draft, entry, 'env', reader)
-  const envFile = reader.text(entry['envFile'], draft.at('envFile'))
-  const cwd = reader.text(entry['cwd'], draft.at('cwd'))
-  const sandbox = readSandbox(draft, entry['sandbox'], now)
-  if (command === undefined) return undefined
-  return {
-    command,
-    ...(args !== undefined && { args }),
-    ...(env !== undefined && { env }),
-    ...(envFile !== undefined && { envFile }),
-    ...(cwd !== undefined && { cwd }),
-    ...(sandbox !== undefined && { sandbox }),
-  }
+  const others = present({
+    args: readArgs(draft, entry['args'], reader),
+    env: textRecord(draft, entry, 'env', reader),
+    envFile: reader.text(entry['envFile'], draft.at('envFile')),
+    cwd: reader.text(entry['cwd'], draft.at('cwd')),
+    sandbox: readSandbox(draft, entry['sandbox'], now),
+  })
+  return command === undefined ? undefined : { command, ...others }
 }
 
 /** Item by item, since each may have its own source position. */
@@ -160,8 +155,7 @@ function readUrl(draft: Draft, entry: JsonRecord, reader: Reader): HttpServerCon
   const url = reader.text(entry['url'], draft.at('url'))?.trim()
   const headers = textRecord(draft, entry, 'headers', reader)
   const auth = readAuth(draft, entry['auth'], reader)
-  if (url === undefined) return undefined
-  return { url, ...(headers !== undefined && { headers }), ...(auth !== undefined && { auth }) }
+  return url === undefined ? undefined : { url, ...present({ headers, auth }) }
 }
 
 function textRecord(
@@ -182,43 +176,29 @@ function readAuth(draft: Draft, value: unknown, reader: Reader): HttpServerConfi
   const entry = reader.record(value, draft.at('auth'))
   if (entry === undefined) return undefined
   warnUnknown(entry, ['clientId', 'clientSecret', 'issuer', 'scopes'], draft, 'auth', reader)
-  const clientId = reader.text(entry['clientId'], draft.at('auth', 'clientId'))
-  const clientSecret = reader.text(entry['clientSecret'], draft.at('auth', 'clientSecret'))
-  const issuer = reader.text(entry['issuer'], draft.at('auth', 'issuer'))
-  const scopes = reader.texts(entry['scopes'], draft.at('auth', 'scopes'))
-  return {
-    ...(clientId !== undefined && { clientId }),
-    ...(clientSecret !== undefined && { clientSecret }),
-    ...(issuer !== undefined && { issuer }),
-    ...(scopes !== undefined && { scopes }),
-  }
+  return present({
+    clientId: reader.text(entry['clientId'], draft.at('auth', 'clientId')),
+    clientSecret: reader.text(entry['clientSecret'], draft.at('auth', 'clientSecret')),
+    issuer: reader.text(entry['issuer'], draft.at('auth', 'issuer')),
+    scopes: reader.texts(entry['scopes'], draft.at('auth', 'scopes')),
+  })
 }
 
 function readSandbox(draft: Draft, value: unknown, reader: Reader): boolean | Sandbox | undefined {
   if (value === undefined || typeof value === 'boolean') return value
   const entry = reader.record(value, draft.at('sandbox'))
   if (entry === undefined) return undefined
-  warnUnknown(
-    entry,
-    ['read', 'write', 'network', 'maxProcesses', 'maxTemporaryBytes'],
-    draft,
-    'sandbox',
-    reader,
-  )
-  const read = reader.texts(entry['read'], draft.at('sandbox', 'read'))
-  const write = reader.texts(entry['write'], draft.at('sandbox', 'write'))
+  const known = ['read', 'write', 'network', 'maxProcesses', 'maxTemporaryBytes']
+  warnUnknown(entry, known, draft, 'sandbox', reader)
   const { network } = entry
-  const hosts = typeof network === 'boolean' ? network : reader.texts(network, draft.at('sandbox', 'network'))
   const at = (name: string): string => draft.at('sandbox', name)
-  const maxProcesses = reader.count(entry['maxProcesses'], at('maxProcesses'), minProcesses)
-  const bytes = reader.count(entry['maxTemporaryBytes'], at('maxTemporaryBytes'), minTemporaryBytes)
-  return {
-    ...(read !== undefined && { read }),
-    ...(write !== undefined && { write }),
-    ...(hosts !== undefined && { network: hosts }),
-    ...(maxProcesses !== undefined && { maxProcesses }),
-    ...(bytes !== undefined && { maxTemporaryBytes: bytes }),
-  }
+  return present({
+    read: reader.texts(entry['read'], at('read')),
+    write: reader.texts(entry['write'], at('write')),
+    network: typeof network === 'boolean' ? network : reader.texts(network, at('network')),
+    maxProcesses: reader.count(entry['maxProcesses'], at('maxProcesses'), minProcesses),
+    maxTemporaryBytes: reader.count(entry['maxTemporaryBytes'], at('maxTemporaryBytes'), minTemporaryBytes),
+  })
 }
 
 function readSettings(
@@ -228,26 +208,17 @@ function readSettings(
   reader: Reader,
   now: Reader,
 ): ServerSettings {
-  const disabled = reader.flag(entry['disabled'], draft.at('disabled'))
-  const era = reader.oneOf(entry['era'], draft.at('era'), ['auto', 'modern', 'legacy'])
-  const lazy = reader.flag(entry['lazy'], draft.at('lazy'))
-  const connectTimeoutMs = reader.milliseconds(entry['connectTimeoutMs'], draft.at('connectTimeoutMs'))
-  const callTimeoutMs = reader.milliseconds(entry['callTimeoutMs'], draft.at('callTimeoutMs'))
-  const sleepAfterMs = reader.milliseconds(entry['sleepAfterMs'], draft.at('sleepAfterMs'))
-  const roots = readRoots(draft, entry['roots'], folder, now)
-  const labels = reader.texts(entry['labels'], draft.at('labels'))
-  const tools = readTools(draft, entry['tools'], reader)
-  return {
-    ...(disabled !== undefined && { disabled }),
-    ...(era !== undefined && { era }),
-    ...(lazy !== undefined && { lazy }),
-    ...(connectTimeoutMs !== undefined && { connectTimeoutMs }),
-    ...(callTimeoutMs !== undefined && { callTimeoutMs }),
-    ...(sleepAfterMs !== undefined && { sleepAfterMs }),
-    ...(roots !== undefined && { roots }),
-    ...(labels !== undefined && { labels }),
-    ...(tools !== undefined && { tools }),
-  }
+  return present({
+    disabled: reader.flag(entry['disabled'], draft.at('disabled')),
+    era: reader.oneOf(entry['era'], draft.at('era'), ['auto', 'modern', 'legacy']),
+    lazy: reader.flag(entry['lazy'], draft.at('lazy')),
+    connectTimeoutMs: reader.milliseconds(entry['connectTimeoutMs'], draft.at('connectTimeoutMs')),
+    callTimeoutMs: reader.milliseconds(entry['callTimeoutMs'], draft.at('callTimeoutMs')),
+    sleepAfterMs: reader.milliseconds(entry['sleepAfterMs'], draft.at('sleepAfterMs')),
+    roots: readRoots(draft, entry['roots'], folder, now),
+    labels: reader.texts(entry['labels'], draft.at('labels')),
+    tools: readTools(draft, entry['tools'], reader),
+  })
 }
 
 function readRoots(draft: Draft, value: unknown, folder: string, reader: Reader): false | Root[] | undefined {
@@ -263,16 +234,13 @@ function readRoots(draft: Draft, value: unknown, folder: string, reader: Reader)
 
 function readTools(draft: Draft, value: unknown, reader: Reader): ServerSettings['tools'] {
   const entry = reader.record(value, draft.at('tools'))
-  if (!isRecord(entry)) return undefined
+  if (entry === undefined) return undefined
   warnUnknown(entry, ['only', 'without', 'always'], draft, 'tools', reader)
-  const only = reader.texts(entry['only'], draft.at('tools', 'only'))
-  const without = reader.texts(entry['without'], draft.at('tools', 'without'))
-  const always = reader.texts(entry['always'], draft.at('tools', 'always'))
-  return {
-    ...(only !== undefined && { only }),
-    ...(without !== undefined && { without }),
-    ...(always !== undefined && { always }),
-  }
+  return present({
+    only: reader.texts(entry['only'], draft.at('tools', 'only')),
+    without: reader.texts(entry['without'], draft.at('tools', 'without')),
+    always: reader.texts(entry['always'], draft.at('tools', 'always')),
+  })
 }
 
 function warnUnknown(

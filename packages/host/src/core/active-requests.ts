@@ -1,6 +1,6 @@
 import { McpError, RpcError } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
-import { canonical, type JsonRecord } from '../shared/json.ts'
+import { canonical, type JsonRecord, present } from '../shared/json.ts'
 import type { Caller, Cause } from '../types/index.ts'
 
 /** A request in progress that may cause a server request. */
@@ -100,9 +100,7 @@ function originOf(request: ActiveRequest): RequestOrigin {
     cause: {
       server,
       ...(method === 'tools/call' && { tool: target }),
-      ...(args !== undefined && { arguments: args }),
-      ...(caller !== undefined && { caller }),
-      ...(conversation !== undefined && { conversation }),
+      ...present({ arguments: args, caller, conversation }),
     },
   }
 }

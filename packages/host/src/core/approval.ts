@@ -8,6 +8,7 @@ import { reasonOf } from '../shared/text.ts'
 import type {
   BrokeredCall,
   CatalogTool,
+  Cause,
   Decision,
   Remember,
   ServerTrust,
@@ -106,20 +107,14 @@ async function ask(
   activity: number,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const { tool, arguments: given, caller, conversation } = subject
+  const { arguments: given } = subject
   let shown = given
   let problem: string | undefined
   for (let puts = 0; puts < maxQuestions; puts += 1) {
     const question = {
       kind: 'approval',
       id: randomUUID(),
-      cause: {
-        server: entry.server,
-        tool: tool.name,
-        arguments: given,
-        caller,
-        ...(conversation !== undefined && { conversation }),
-      },
+      cause: causeOf(entry, subject),
       tool: frozenCopy(entry),
       arguments: shown,
       decision: ruling.decision,
@@ -162,6 +157,17 @@ async function ask(
     return { outcome: 'allowed', detail, approved: { allowed: true, arguments: args, edited } }
   }
   throw new Error(`the edited arguments do not fit the tool: ${problem}`)
+}
+
+function causeOf({ server, tool }: CatalogTool, subject: PolicySubject): Cause {
+  const { arguments: args, caller, conversation } = subject
+  return {
+    server,
+    tool: tool.name,
+    arguments: args,
+    caller,
+    ...(conversation !== undefined && { conversation }),
+  }
 }
 
 function checkRemember(remember: Remember, by: string): void {
@@ -222,17 +228,10 @@ export async function release(
     return keep(`${cannotAsk(questions.names)}, and rule "${decision.rule}" says to ask`)
   }
   try {
-    const { conversation, caller } = subject
     const question = {
       kind: 'result',
       id: randomUUID(),
-      cause: {
-        server: entry.server,
-        tool: entry.tool.name,
-        arguments: subject.arguments,
-        caller,
-        ...(conversation !== undefined && { conversation }),
-      },
+      cause: causeOf(entry, subject),
       tool: frozenCopy(entry),
       arguments: subject.arguments,
       result: frozenCopy(request.result),

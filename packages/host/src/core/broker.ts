@@ -1,7 +1,8 @@
-import { type CallToolResult, type JsonObject, type LoggingLevel, McpError } from '@jackfield/sdk'
-import type { AskContext, Client, ProgressReport } from '@jackfield/sdk/client'
+import { type CallToolResult, McpError } from '@jackfield/sdk'
+import type { AskContext, Client } from '@jackfield/sdk/client'
 import { compileSchema, type Validator } from '@jackfield/sdk/schema'
 import { isVisibleTo } from '../apps/tool-app.ts'
+import type { SuspendedCall } from '../log/store/inbox-tables.ts'
 import type { Catalog } from '../servers/catalog.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import { fixText, reasonWithFixes } from '../shared/failures.ts'
@@ -14,6 +15,7 @@ import type {
   CatalogTool,
   Decision,
   Failure,
+  HostCallOptions,
   HostEvent,
 } from '../types/index.ts'
 import type { ActiveRequests } from './active-requests.ts'
@@ -52,20 +54,7 @@ interface BrokerDeps extends ApprovalDeps {
   openRequiredUrls?: ((server: string, error: unknown, context: AskContext) => Promise<boolean>) | undefined
 }
 
-interface BrokerOptions {
-  caller: Caller
-  /** The user typed this exact call. */
-  typed: boolean
-  conversation?: string | undefined
-  signal: AbortSignal
-  /** The row that caused the call. */
-  cause?: number | undefined
-  meta?: JsonObject | undefined
-  timeoutMs?: number | undefined
-  logLevel?: LoggingLevel | undefined
-  onProgress?: ((report: ProgressReport) => void) | undefined
-  onRow?: ((activity: number) => void) | undefined
-}
+type BrokerOptions = HostCallOptions & Required<Pick<HostCallOptions, 'typed' | 'signal'>>
 
 type ResultFields = Partial<
   Pick<BrokeredCall, 'denied' | 'edited' | 'error' | 'suspended' | 'answeredBy' | 'release'> & {
@@ -77,13 +66,7 @@ type ResultFields = Partial<
 type ReleasedResult = Pick<BrokeredCall, 'result' | 'release'>
 
 /** A call not started by this host. */
-interface ResumedCall {
-  server: string
-  tool: string
-  arguments: JsonRecord
-  caller: Caller
-  conversation?: string | undefined
-}
+type ResumedCall = Pick<SuspendedCall['request'], 'server' | 'tool' | 'arguments' | 'caller' | 'conversation'>
 
 /** The only path to an effect: policy, a question if policy requires it, the call, and its activity row. */
 export class Broker {
@@ -322,6 +305,7 @@ export class Broker {
     }
 
     const { caller, conversation } = notice
+    const within = conversation === undefined ? {} : { conversation }
     const over = activeRequests.begin({
       server,
       row: notice.activity,
@@ -329,16 +313,9 @@ export class Broker {
       target: tool,
       arguments: args,
       caller,
-      ...(conversation !== undefined && { conversation }),
+      ...within,
     })
-    const request = {
-      server,
-      tool,
-      arguments: args,
-      caller,
-      decision,
-      ...(conversation !== undefined && { conversation }),
-    }
+    const request = { server, tool, arguments: args, caller, decision, ...within }
     const start = { call: notice.activity, server, identity: connection.identity, request }
     const suspension = suspendedCalls.begin(start)
     emit({ type: 'call', state: 'begins', call: notice })

@@ -4,9 +4,14 @@ import { frozenCopy, isRecord } from '../shared/json.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { CatalogTool, Failure } from '../types/index.ts'
 
+/** A result of one text. */
+export function textResult(text: string): CallToolResult {
+  return { content: [{ type: 'text', text }] }
+}
+
 /** A result for the model that states a failure. */
 export function failure(text: string): CallToolResult {
-  return { content: [{ type: 'text', text }], isError: true }
+  return { ...textResult(text), isError: true }
 }
 
 /** A call that was not made. A model is also asked not to evade the decision. */
@@ -15,7 +20,6 @@ export function denial({ tool, server }: CatalogTool, reason: string, isForModel
   return failure(`${tool.name} of ${server} was not called: ${sentence(reason)}${advice}`)
 }
 
-/** A text with a full stop, unless it ends with one. */
 function sentence(text: string): string {
   return text.endsWith('.') ? text : `${text}.`
 }

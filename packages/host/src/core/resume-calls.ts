@@ -8,6 +8,7 @@ import { FixableError, failureFrom } from '../shared/failures.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 import type { BrokeredCall, CallNotice, Failure, HostEvent } from '../types/index.ts'
 import type { ActiveRequests } from './active-requests.ts'
+import { failure } from './call-results.ts'
 import { rememberedAnswers } from './forms/remembered.ts'
 import type { SuspendedCalls } from './suspended-calls.ts'
 import type { SuspendedSecrets } from './suspended-secrets.ts'
@@ -51,7 +52,6 @@ export interface ResumeDeps {
   signal: AbortSignal
 }
 
-/** Resumes calls whose program ended. */
 interface CallResumption {
   /** Why this host cannot resume a call; undefined if it can. */
   refusal(call: SuspendedCall): string | undefined
@@ -177,7 +177,7 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
     if (ended.lost !== undefined) store.inbox.markLost(call, round, ended.lost)
     if (ended.again) store.suspendedCalls.release(call, me)
     const left = suspension.end() && signal.aborted
-    const done = finish(left ? 'suspended' : ended.outcome, errorResult(ended.text), ended.error)
+    const done = finish(left ? 'suspended' : ended.outcome, failure(ended.text), ended.error)
     return left ? { ...done, suspended: true } : done
   } finally {
     endRequest(failed)
@@ -262,8 +262,4 @@ function ending(
   }
   const text = `The call of ${tool} of ${server} was resumed, but its outcome is unknown: ${reason}`
   return { outcome: 'unknown', text, error: failure, again: false }
-}
-
-function errorResult(text: string): BrokeredCall['result'] {
-  return { content: [{ type: 'text', text }], isError: true }
 }

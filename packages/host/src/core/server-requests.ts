@@ -98,8 +98,6 @@ export interface ServerRequestDeps {
   warn(message: string): void
   /** The host closes its store only after this work ended. */
   track<T>(work: () => Promise<T>): Promise<T>
-  /** Aborted when the host closes. */
-  signal: AbortSignal
 }
 
 /** Maximum URLs that one error may require. */
@@ -132,34 +130,25 @@ const kinds = ['onElicit', 'onSample', 'onRoots'] as const
  * user is warned if a surface attached later adds some.
  */
 export class AdvertisedCapabilities {
-  readonly #answers: ServerRequestHandlers
+  readonly handlers: ServerRequestHandlers
   readonly #warn: (message: string) => void
   #advertised: AnswerOptions = {}
 
-  constructor(answers: ServerRequestHandlers, warn: (message: string) => void) {
-    this.#answers = answers
+  constructor(handlers: ServerRequestHandlers, warn: (message: string) => void) {
+    this.handlers = handlers
     this.#warn = warn
   }
 
   /** The capabilities for a new connection. */
   advertise(): AnswerOptions {
-    this.#advertised = this.#answers.now()
+    this.#advertised = this.handlers.now()
     return this.#advertised
   }
-
-  /** The handlers for questions of suspended calls. */
-  forSuspendedCalls(): AnswerOptions {
-    return this.#answers.forSuspendedCalls()
-  }
-
-  /** Asks for the URLs that a failed request requires. */
-  openRequiredUrls: ServerRequestHandlers['openRequiredUrls'] = (...failed) =>
-    this.#answers.openRequiredUrls(...failed)
 
   /** Surfaces were attached or detached. */
   changed(client: Client | undefined): void {
     if (client === undefined) return
-    const now = this.#answers.now()
+    const now = this.handlers.now()
     // The capabilities of a session are fixed; its handlers look up the current surfaces.
     client.setAnswers(now)
     if (client.server.era === 'stateless') return

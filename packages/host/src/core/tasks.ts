@@ -52,7 +52,6 @@ export class TaskDetached extends Error {
   override readonly name: string = 'TaskDetached'
 }
 
-/** A task of this program. */
 interface Followed {
   task: HostTask
   /** Stops polling and cancels the task. */

@@ -10,6 +10,7 @@ import type {
   HttpRefusal,
 } from '@jackfield/sdk/http'
 import { listenError } from '@jackfield/sdk/internal'
+import { present } from '../shared/json.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 import type { GatewayFront, GatewayFrontOptions, UserGateway } from '../types/index.ts'
 
@@ -56,8 +57,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
   /** Who sent a request: it is authenticated once, before its user is known. */
   const sender = new AsyncLocalStorage<AuthenticatedCaller | HttpRefusal>()
   const authenticated: Authenticate = Object.assign(async () => sender.getStore() ?? unknownUser, {
-    ...(authenticate.documents !== undefined && { documents: authenticate.documents }),
-    ...(authenticate.lacking !== undefined && { lacking: authenticate.lacking }),
+    ...present({ documents: authenticate.documents, lacking: authenticate.lacking }),
   })
   const warn = onWarning ?? console.warn
   const handle = (server: Server, warnLater: (message: string) => void, shared?: Backplane): HttpHandler => {
@@ -197,8 +197,7 @@ function partOf(backplane: Backplane, user: string): Backplane {
   const own = (name: string): string => `gateway:${encodeURIComponent(user)}:${name}`
   const { instance, spansProcesses } = backplane
   return {
-    ...(instance !== undefined && { instance }),
-    ...(spansProcesses !== undefined && { spansProcesses }),
+    ...present({ instance, spansProcesses }),
     get: (key) => backplane.get(own(key)),
     set: (key, ...rest) => backplane.set(own(key), ...rest),
     add: (key, ...rest) => backplane.add(own(key), ...rest),

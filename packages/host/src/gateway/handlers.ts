@@ -20,7 +20,7 @@ import {
 } from '@jackfield/sdk'
 import { SuspendedCalls } from '@jackfield/sdk/internal'
 import { reasonWithFixes } from '../shared/failures.ts'
-import { isRecord, type JsonRecord } from '../shared/json.ts'
+import { isRecord, type JsonRecord, present } from '../shared/json.ts'
 import type { CatalogPrompt, Host } from '../types/index.ts'
 import type { DefinitionBuilders } from './offer.ts'
 import { ClientCall, type Request, type Subject } from './relays.ts'
@@ -51,15 +51,11 @@ export class Handlers implements DefinitionBuilders {
     this.#reads = new ForwardedCalls(calls, heldMs)
   }
 
-  tool: DefinitionBuilders['tool'] = ({ name, server, tool: { name: target, inputSchema } }) =>
+  tool: DefinitionBuilders['tool'] = ({ name, server, tool: { inputSchema } }) =>
     tool({
       input: asIs(inputSchema),
-      run: (args, context) => {
-        const conversation = this.#deps.conversationOf(context)
-        return this.#tools.pass(this.#deps.requestOf(context), { server, target, conversation }, (call) =>
-          this.#call(name, args, call),
-        )
-      },
+      run: (args, context) =>
+        this.#pass(this.#tools, server, context, (call) => this.#call(name, args, call)),
     })
 
   prompt: DefinitionBuilders['prompt'] = ({ name, server, prompt: listed }) =>
@@ -71,14 +67,10 @@ export class Handlers implements DefinitionBuilders {
           this.#completer(server, { type: 'ref/prompt', name: listed.name }, argument.name),
         ]),
       ),
-      run: (args, context) => {
-        const conversation = this.#deps.conversationOf(context)
-        return this.#prompts.pass(
-          this.#deps.requestOf(context),
-          { server, target: listed.name, conversation },
-          (call) => notify(server, () => this.#deps.host.prompt(name, texts(args), optionsOf(call))),
-        )
-      },
+      run: (args, context) =>
+        this.#pass(this.#prompts, server, context, (call) =>
+          notify(server, () => this.#deps.host.prompt(name, texts(args), optionsOf(call))),
+        ),
     })
 
   resource: DefinitionBuilders['resource'] = ({ server, resource: { uri, mimeType } }) =>
@@ -92,13 +84,22 @@ export class Handlers implements DefinitionBuilders {
     template({ uriTemplate, read: (_variables, context, uri) => this.read(server, uri, context) })
 
   read(server: string, uri: string, context: Context): ReturnType<ForwardedCalls<ReadReply>['pass']> {
-    const conversation = this.#deps.conversationOf(context)
-    return this.#reads.pass(this.#deps.requestOf(context), { server, target: uri, conversation }, (call) =>
+    return this.#pass(this.#reads, server, context, (call) =>
       // The host's user can search its text: what gateway clients read belongs to that user.
       notify(server, () => this.#deps.host.read(server, uri, { ...optionsOf(call), searchable: false })).then(
         asReply,
       ),
     )
+  }
+
+  #pass<T>(
+    calls: ForwardedCalls<T>,
+    server: string,
+    context: Context,
+    run: (call: ClientCall<T>) => Promise<T>,
+  ): Promise<T | InputRequired> {
+    const { requestOf, conversationOf } = this.#deps
+    return calls.pass(requestOf(context), { server, conversation: conversationOf(context) }, run)
   }
 
   close(): void {
@@ -177,16 +178,12 @@ function texts(args: JsonRecord): Record<string, string> {
 }
 
 function wholeOf({ content, structuredContent, isError = false, _meta: meta }: CallToolResult): Reply {
-  return reply({
-    content,
-    isError,
-    ...(structuredContent !== undefined && { structured: structuredContent }),
-    ...(meta !== undefined && { meta }),
-  })
+  const structured = structuredContent === undefined ? {} : { structured: structuredContent }
+  return reply({ content, isError, ...structured, ...present({ meta }) })
 }
 
 function asReply({ contents, _meta: meta }: ReadResourceResult): ReadReply {
-  return { contents, ...(meta !== undefined && { meta }) }
+  return { contents, ...present({ meta }) }
 }
 
 /** Clients get a server's error unchanged; a failure of the host is reported as such. */

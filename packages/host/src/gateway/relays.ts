@@ -203,8 +203,6 @@ const repeatMs = 15_000
 /** What a request is about, and for whom. */
 export interface Subject {
   readonly server: string
-  /** The tool or prompt by the server's own name, or the URI. */
-  readonly target: string
   readonly conversation: string
 }
 

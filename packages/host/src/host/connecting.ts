@@ -72,16 +72,16 @@ export class Connecting {
   }
 
   /** The handlers for questions of a server's suspended calls. */
-  forSuspendedCalls(server: string): ReturnType<AdvertisedCapabilities['forSuspendedCalls']> {
-    return this.#advertised.get(server)?.forSuspendedCalls() ?? {}
+  forSuspendedCalls(server: string): ReturnType<ServerRequestHandlers['forSuspendedCalls']> {
+    return this.#advertised.get(server)?.handlers.forSuspendedCalls() ?? {}
   }
 
   /** Asks for the URL elicitations that a failed request requires; true if the user completed them all. */
   async openRequiredUrls(
     server: string,
-    ...failed: Parameters<AdvertisedCapabilities['openRequiredUrls']>
+    ...failed: Parameters<ServerRequestHandlers['openRequiredUrls']>
   ): Promise<boolean> {
-    return (await this.#advertised.get(server)?.openRequiredUrls(...failed)) ?? false
+    return (await this.#advertised.get(server)?.handlers.openRequiredUrls(...failed)) ?? false
   }
 
   /** Updates the capabilities declared to servers. */
@@ -151,7 +151,6 @@ export class Connecting {
       },
       warn,
       track: (work) => running.track(work),
-      signal: running.signal,
     })
   }
 

@@ -99,7 +99,6 @@ export class Requests
   setLogLevel: Host['setLogLevel'] = (server, level) =>
     this.#request(server, undefined, (client) => client.setLogLevel(level))
 
-  /** Sends a request without a row. */
   #request<T>(
     server: string,
     signal: AbortSignal | undefined,

@@ -1,6 +1,6 @@
 import type { SamplingContent } from '@jackfield/sdk'
 import type { GenerateTextResult, LanguageModel, ModelMessage, ToolSet } from 'ai'
-import { isRecord } from '../shared/json.ts'
+import { isRecord, present } from '../shared/json.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { chatMedia, type MediaKind, type MediaSupport } from './media.ts'
 import {
@@ -161,6 +161,7 @@ async function ask(
   { providerOptions, cacheMark }: Pick<AiModelOptions, 'providerOptions' | 'cacheMark'>,
 ): Promise<Answer> {
   const ai = await import('ai')
+  const { temperature, stopSequences } = request
   // The AI SDK prints warnings to stdout, which belongs to the caller.
   globalThis.AI_SDK_LOG_WARNINGS = false
   const mark = cacheMark === undefined ? {} : { providerOptions: cacheMark }
@@ -182,10 +183,7 @@ async function ask(
     }),
     ...(request.tools !== undefined &&
       request.tools.length > 0 && { tools, toolChoice: request.toolChoice ?? ('auto' as const) }),
-    ...(request.temperature !== undefined && { temperature: request.temperature }),
-    ...(request.stopSequences !== undefined && { stopSequences: request.stopSequences }),
-    ...(request.signal !== undefined && { abortSignal: request.signal }),
-    ...(providerOptions !== undefined && { providerOptions }),
+    ...present({ temperature, stopSequences, abortSignal: request.signal, providerOptions }),
   }
   if (request.onText === undefined) return ai.generateText(call)
 

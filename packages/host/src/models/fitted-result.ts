@@ -1,6 +1,5 @@
 import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
-import { readJson } from '@jackfield/sdk/internal'
-import { isRecord } from '../shared/json.ts'
+import { isRecord, parsed } from '../shared/json.ts'
 import { oneLine } from '../shared/text.ts'
 import { type Media, mediaIn, omittedMedia } from './media.ts'
 
@@ -135,7 +134,7 @@ function blocksOf({ content, structuredContent }: CallToolResult): readonly Cont
 }
 
 /** The text of a block, if that is what it is. */
-function textIn(block: ContentBlock): string | undefined {
+export function textIn(block: ContentBlock): string | undefined {
   if (block.type === 'text') return block.text
   return block.type === 'resource' && 'text' in block.resource ? block.resource.text : undefined
 }
@@ -152,23 +151,14 @@ export function documentOf(result: CallToolResult): unknown {
   if (result.structuredContent !== undefined) return result.structuredContent
   const texts = result.content.flatMap((block) => textIn(block) ?? [])
   const [only] = texts
-  if (texts.length === 1 && only !== undefined) {
-    try {
-      return readJson(only)
-    } catch {
-      return result
-    }
-  }
-  return result
+  const value = texts.length === 1 && only !== undefined ? parsed(only) : undefined
+  return value === undefined ? result : value
 }
 
 function sameJson(text: string, json: string): boolean {
   if (text === json) return true
   // Longer than its formatted form could be: not equal, and not worth parsing.
   if (text.length < json.length || text.length > json.length * 20) return false
-  try {
-    return JSON.stringify(readJson(text)) === json
-  } catch {
-    return false
-  }
+  const value = parsed(text)
+  return value !== undefined && JSON.stringify(value) === json
 }

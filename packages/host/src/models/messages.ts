@@ -284,7 +284,7 @@ function shorten(name: string, suffix: string): string {
  */
 export function limitTokens(reply: ModelReply, maxTokens: number, used: number): ModelReply {
   if (used <= maxTokens) return reply
-  const blocks: SamplingContent[] = Array.isArray(reply.content) ? reply.content : [reply.content]
+  const blocks = blocksOf(reply.content)
   const texts = blocks.filter((block) => block.type === 'text')
   let room = Math.floor((texts.reduce((sum, { text }) => sum + text.length, 0) * maxTokens) / used)
   const content = texts.flatMap(({ text }) => {

@@ -101,28 +101,25 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   if (error instanceof ModelError) return error
   const { key, settings = {}, listed } = context
   const address = settings.baseURL ?? 'the base URL'
+  const plain = (kind: ModelErrorKind, message: string): ModelError =>
+    new ModelError(kind, id, message, { cause: error })
   const large = errorsIn(error).find((one) => one instanceof TooLarge)
-  if (large !== undefined) {
-    const message = `${id} gave an answer that was cut off: ${large.message}. Check ${address}, or ask for less.`
-    return new ModelError('other', id, message, { cause: error })
-  }
-  if (errorsIn(error).some((one) => one instanceof WebPage)) {
-    const message = `${id} answered with a web page, not with a model's answer: check ${address}.`
-    return new ModelError('other', id, message, { cause: error })
-  }
+  if (large !== undefined)
+    return plain(
+      'other',
+      `${id} gave an answer that was cut off: ${large.message}. Check ${address}, or ask for less.`,
+    )
+  if (errorsIn(error).some((one) => one instanceof WebPage))
+    return plain('other', `${id} answered with a web page, not with a model's answer: check ${address}.`)
   const unconnected = errorsIn(error).find((one) => one instanceof McpError)
   if (unconnected !== undefined) {
     const message = `${id} cannot be reached. ${unconnected.message}.`
     return new ModelError('unavailable', id, message, { cause: error, passes: passesAtProxy(unconnected) })
   }
-  if (isCutOff(error)) {
-    const message = `${id}: the connection ended before the answer was complete. Try again.`
-    return new ModelError('unavailable', id, message, { cause: error })
-  }
-  if (isMisformed(error)) {
-    const message = `${id} answered with something that is not a model's answer: check ${address}.`
-    return new ModelError('other', id, message, { cause: error })
-  }
+  if (isCutOff(error))
+    return plain('unavailable', `${id}: the connection ended before the answer was complete. Try again.`)
+  if (isMisformed(error))
+    return plain('other', `${id} answered with something that is not a model's answer: check ${address}.`)
   const failure = read(innermost(error), (text) =>
     key === undefined ? text : text.replaceAll(key, '[API key]'),
   )
@@ -305,15 +302,7 @@ function typeOf(error: unknown): string {
 
 function messageOf(error: unknown): string {
   if (typeof error === 'string') return error
-  if (
-    typeof error === 'object' &&
-    error !== null &&
-    'message' in error &&
-    typeof error.message === 'string'
-  ) {
-    return error.message
-  }
-  return ''
+  return isRecord(error) && typeof error.message === 'string' ? error.message : ''
 }
 
 function oneLine(text: string): string {

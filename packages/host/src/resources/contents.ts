@@ -1,10 +1,9 @@
 import type { ContentBlock, ResourceContents, SamplingContent, SamplingMessage } from '@jackfield/sdk'
-import { readJson } from '@jackfield/sdk/internal'
 import { bytesOf } from '../models/media.ts'
 import { textBlock as blocksFor, textOf } from '../models/messages.ts'
 import { estimateTokens } from '../models/tool-search/meter.ts'
 import { fingerprint } from '../shared/fingerprint.ts'
-import { isRecord } from '../shared/json.ts'
+import { isRecord, parsed } from '../shared/json.ts'
 import type { ContentPreview, JsonNode } from '../types/index.ts'
 
 /** Maximum base64 characters of one image or recording for a model; providers reject more. */
@@ -80,7 +79,9 @@ function textPreview(
   characters: number,
 ): Form<ContentPreview> {
   const value =
-    /[/+]json\b/i.test(mimeType) || (mimeType === '' && /^\s*[[{]/.test(text)) ? parsed(text) : undefined
+    text.length <= bounds.json && (/[/+]json\b/i.test(mimeType) || (mimeType === '' && /^\s*[[{]/.test(text)))
+      ? parsed(text)
+      : undefined
   const kept = text.slice(0, characters).replace(/[\ud800-\udbff]$/, '')
   const shown = { text: kept, leftOut: text.length - kept.length }
   if (value !== undefined) return { type: 'json', tree: jsonTree(value), ...shown }
@@ -101,15 +102,6 @@ function bytesPreview(blob: string, { mimeType = '' }: ResourceContents): Form<C
     type: 'binary',
     ...(looks !== undefined && { looksLike: looks }),
     head: bytes.subarray(0, bounds.head).toString('hex'),
-  }
-}
-
-function parsed(text: string): unknown {
-  if (text.length > bounds.json) return undefined
-  try {
-    return readJson(text)
-  } catch {
-    return undefined
   }
 }
 

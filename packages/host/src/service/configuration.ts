@@ -298,7 +298,6 @@ export class ConfigurationService {
     return await discoverServers({ env, home })
   }
 
-  /** A writable configuration file. */
   #writable(file: string): ConfigFile {
     const known = this.#files().find((one) => one.file === file)
     if (known === undefined) throw notAFile(file)
@@ -475,7 +474,6 @@ export class ConfigurationService {
     }
   }
 
-  /** File and line of each rule. */
   async #rulePlaces(config: LayeredConfig): Promise<RulePlace[]> {
     const lines = new Map<string, (index: number) => number | undefined>()
     for (const { file } of config.files) {

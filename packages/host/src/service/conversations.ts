@@ -77,11 +77,6 @@ export class ConversationService {
     })
   }
 
-  /** Reads what other programs added to open conversations. */
-  refresh(): void {
-    for (const live of this.#open.values()) live.refresh()
-  }
-
   /** Stops every turn and closes every open conversation. */
   close(): void {
     this.#off()

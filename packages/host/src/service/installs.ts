@@ -3,6 +3,7 @@ import { McpError } from '@jackfield/sdk'
 import { type Bundle, readBundle } from '../servers/install/bundle.ts'
 import { planFrom } from '../servers/install/plan.ts'
 import { bundleIn, createRegistry, fetchBundle, type RegistryOptions } from '../servers/install/registry.ts'
+import { present } from '../shared/json.ts'
 import type { ConfigPlan, Host, InstallPlan, RegistryServer, ReviewedInstallation } from '../types/index.ts'
 import type { ConfigurationService } from './configuration.ts'
 
@@ -53,28 +54,22 @@ export class InstallService {
     { name, version, signal }: { name?: string; version?: string; signal?: AbortSignal },
   ): Promise<ReviewedInstallation> {
     const { host, configuration, registry, bundles, home } = this.#options
-    const until = signal === undefined ? {} : { signal }
-    const server = await createRegistry(registry).show(published, {
-      ...until,
-      ...(version !== undefined && { version }),
-    })
+    const server = await createRegistry(registry).show(published, present({ signal, version }))
     if (server.status === 'deleted')
       throw new McpError('INVALID', `${published} was deleted from the registry.`)
     const packed = bundleIn(server.document)
-    const called = name === undefined ? {} : { name }
     let bundle: Bundle | undefined
     if (packed !== undefined) {
       if (bundles === undefined) throw new McpError('INVALID', 'This host has no folder for bundles.')
-      const env = registry?.env === undefined ? {} : { env: registry.env }
-      const bytes = await fetchBundle(packed, { ...env, ...until })
-      bundle = readBundle(bytes, { folder: bundles, home, publisher: packed.publisher, ...called })
+      const bytes = await fetchBundle(packed, present({ env: registry?.env, signal }))
+      bundle = readBundle(bytes, { folder: bundles, home, publisher: packed.publisher, ...present({ name }) })
     }
     const plan = bundle?.plan ?? planFrom(server.document, name)
     const id = randomUUID()
     for (const [old, review] of this.#reviews) if (review.until < Date.now()) this.#reviews.delete(old)
     const [oldest] = this.#reviews.keys()
     if (this.#reviews.size >= maxReviews && oldest !== undefined) this.#reviews.delete(oldest)
-    this.#reviews.set(id, { plan, until: Date.now() + reviewMs, ...(bundle !== undefined && { bundle }) })
+    this.#reviews.set(id, { plan, until: Date.now() + reviewMs, ...present({ bundle }) })
     const names = new Set(await host.secrets.names())
     const { servers } = await configuration.view()
     const { config: _config, ...shown } = plan
@@ -83,9 +78,7 @@ export class InstallService {
       id,
       published,
       description: server.description,
-      ...(server.repository !== undefined && { repository: server.repository }),
-      ...(server.status !== undefined && { status: server.status }),
-      ...(digest !== undefined && { digest }),
+      ...present({ repository: server.repository, status: server.status, digest }),
       stored: plan.needs.flatMap(({ secret }) => (secret !== undefined && names.has(secret) ? [secret] : [])),
       isKnown: servers.some((one) => one.name === plan.name),
       ...shown,

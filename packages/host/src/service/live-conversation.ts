@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { McpError, type SamplingMessage } from '@jackfield/sdk'
+import { McpError } from '@jackfield/sdk'
+import { userText } from '../models/agent/blocks.ts'
 import {
   type Conversation,
   createConversation,
@@ -7,6 +8,7 @@ import {
   type Turn,
 } from '../models/agent/index.ts'
 import { isSwitchedOn } from '../models/agent/tool-switches.ts'
+import { present } from '../shared/json.ts'
 import type {
   AttachedCopy,
   BrokeredCall,
@@ -182,11 +184,6 @@ export class LiveConversation {
     return this.#conversation.cancelCall(id)
   }
 
-  /** Copies the conversation before its entry `place`. Returns the id of the copy. */
-  fork(place?: number): string {
-    return this.#service.host.conversations.fork(this.id, place)
-  }
-
   /** @throws McpError 'NOT_FOUND' if there is no such model */
   setModel(id: string): void {
     this.#conversation.model = this.#model(id)
@@ -298,9 +295,7 @@ export class LiveConversation {
     return createConversation({
       host,
       model,
-      ...(resume !== undefined && { resume }),
-      ...(code !== undefined && { codeMode: code }),
-      ...(maxCalls !== undefined && { maxCalls }),
+      ...present({ resume, codeMode: code, maxCalls }),
       onLate: (event) => this.#called(event),
     })
   }
@@ -366,13 +361,7 @@ export class LiveConversation {
       }
     } else if (event.type === 'progress' && this.#sentAt.has(event.activity)) {
       const { progress, total, message } = event
-      this.#changeRunning({
-        progress: {
-          progress,
-          ...(total !== undefined && { total }),
-          ...(message !== undefined && { message }),
-        },
-      })
+      this.#changeRunning({ progress: { progress, ...present({ total, message }) } })
     }
   }
 
@@ -508,10 +497,8 @@ export class LiveConversation {
         ...row,
         state: 'done',
         ...(taken !== undefined && { durationMs: Math.round(taken) }),
-        ...(activity !== undefined && { activity }),
         ...(denied && { denied }),
-        ...(cancelled !== undefined && { cancelled }),
-        ...(decision !== undefined && { decision }),
+        ...present({ activity, cancelled, decision }),
         ...(result.isError === true && { isError: true }),
         ...(JSON.stringify(result).length <= shownResult && { result }),
       }
@@ -556,17 +543,19 @@ export class LiveConversation {
       title: conversation.title,
       model: conversation.model.id,
       isLanguageModel: conversation.model.isLanguageModel,
-      ...(this.#contextLimit !== undefined && { contextLimit: this.#contextLimit }),
       state: this.#turn?.state ?? 'idle',
       usage: conversation.usage,
       toolSwitches: conversation.toolSwitches,
-      ...(this.#turn !== undefined && { by: this.#turn.by }),
-      ...(this.#turn?.message !== undefined && { message: this.#turn.message }),
-      ...(conversation.contextTokens !== undefined && { contextTokens: conversation.contextTokens }),
-      ...(this.#wait !== undefined && { wait: this.#wait }),
-      ...(this.#fault !== undefined && { fault: this.#fault }),
-      ...(this.#last !== undefined && { stopReason: this.#last.stopReason }),
-      ...(this.#last?.callsNotRun !== undefined && { callsNotRun: this.#last.callsNotRun }),
+      ...present({
+        contextLimit: this.#contextLimit,
+        contextTokens: conversation.contextTokens,
+        by: this.#turn?.by,
+        message: this.#turn?.message,
+        wait: this.#wait,
+        fault: this.#fault,
+        stopReason: this.#last?.stopReason,
+        callsNotRun: this.#last?.callsNotRun,
+      }),
       ...(this.#unfinished.length > 0 && { unfinished: this.#unfinished }),
     }
   }
@@ -599,8 +588,4 @@ interface Message {
 
 function copyKey({ server, uri, at }: AttachedCopy): string {
   return JSON.stringify([server, uri, at])
-}
-
-function userText(text: string): SamplingMessage {
-  return { role: 'user', content: { type: 'text', text } }
 }

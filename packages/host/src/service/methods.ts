@@ -15,35 +15,29 @@ export interface Caller {
   readonly closed: AbortSignal
 }
 
-/** The implementation of a method. */
 type Run<M extends MethodName> = (
   params: Methods[M]['params'],
   service: HostService,
   caller: Caller,
 ) => Methods[M]['result'] | Promise<Methods[M]['result']>
 
-/** Every method of the contract. */
+/** The result of a method without one. */
+const none = (_work: unknown): null => null
+
 const methods: { readonly [M in MethodName]: Run<M> } = {
   'host.status': (_, service) => service.status(),
   'host.stop': ({ now = false }, service) => service.requestStop(now),
-  'host.sync': async (_, service) => {
-    await service.sync()
-    return null
-  },
+  'host.sync': async (_, service) => none(await service.sync()),
   'surface.attach': (info, service, { closed }) => {
     service.surfaces.attach(info, closed)
     // A new server's definitions may wait for approval.
     service.host.askAgain()
     return null
   },
-  'catalog.tools': ({ server }, { host }) =>
-    host.tools().filter((entry) => server === undefined || entry.server === server),
-  'catalog.prompts': ({ server }, { host }) =>
-    host.prompts().filter((entry) => server === undefined || entry.server === server),
-  'catalog.resources': ({ server }, { host }) =>
-    host.resources().filter((entry) => server === undefined || entry.server === server),
-  'catalog.templates': ({ server }, { host }) =>
-    host.templates().filter((entry) => server === undefined || entry.server === server),
+  'catalog.tools': ({ server }, { host }) => ofServer(host.tools(), server),
+  'catalog.prompts': ({ server }, { host }) => ofServer(host.prompts(), server),
+  'catalog.resources': ({ server }, { host }) => ofServer(host.resources(), server),
+  'catalog.templates': ({ server }, { host }) => ofServer(host.templates(), server),
   'catalog.instructions': (_, { host }) => host.instructions(),
   'catalog.searchTools': ({ query: words, ...options }, { host }) => host.toolSearch.search(words, options),
   'catalog.meter': ({ conversation, ...options }, { host, conversations }) => {
@@ -55,16 +49,10 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'catalog.complete': ({ server, params }, { host }, { signal }) => host.complete(server, params, { signal }),
   'servers.list': (_, service) => service.servers(),
-  'servers.start': async ({ servers }, service, { signal }) => {
-    await service.start(servers, signal)
-    return null
-  },
+  'servers.start': async ({ servers }, service, { signal }) => none(await service.start(servers, signal)),
   'servers.details': ({ server }, { host }) => host.details(server) ?? null,
   'servers.ping': ({ server }, { host }, { signal }) => host.ping(server, { signal }),
-  'servers.setLogLevel': async ({ server, level }, { host }) => {
-    await host.setLogLevel(server, level)
-    return null
-  },
+  'servers.setLogLevel': async ({ server, level }, { host }) => none(await host.setLogLevel(server, level)),
   'runs.start': ({ request, attached = false, asks = true }, service, { name: by, closed }) =>
     service.startRun(request, { by, asks, ...(attached && { signal: closed }) }),
   'runs.perform': async (
@@ -86,16 +74,10 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'runs.get': ({ id }, { runs }) => runs.get(id),
   'runs.wait': ({ id }, { runs }, { signal }) => runs.wait(id, signal),
-  'runs.stop': ({ id }, { runs }, { name: by }) => {
-    runs.stop(id, by)
-    return null
-  },
+  'runs.stop': ({ id }, { runs }, { name: by }) => none(runs.stop(id, by)),
   'tasks.list': (_, { host }) => host.tasks.list(),
   'tasks.result': ({ id }, { host }, { signal }) => host.tasks.result(id, { signal }),
-  'tasks.cancel': async ({ id }, { host }) => {
-    await host.tasks.cancel(id)
-    return null
-  },
+  'tasks.cancel': async ({ id }, { host }) => none(await host.tasks.cancel(id)),
   'apps.open': ({ tool, ...options }, { host }, { signal, closed }) =>
     host.apps.open(tool, { ...options, signal, closed }),
   'apps.request': ({ id, ...request }, { host, conversations }, { signal, name: by }) =>
@@ -109,18 +91,12 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
           .catch(() => {})
       },
     }),
-  'apps.close': ({ id }, { host }) => {
-    host.apps.close(id)
-    return null
-  },
+  'apps.close': ({ id }, { host }) => none(host.apps.close(id)),
   'apps.consents': (_, { host }) => host.apps.consents(),
   'apps.forget': ({ identity, uri }, { host }) => host.apps.forget(identity, uri),
   'inbox.list': (filter, service) => service.questions(filter),
   'inbox.get': ({ id }, service) => service.question(id) ?? null,
-  'inbox.answer': ({ id, answer, seen }, service, { name: by }) => {
-    service.answer(id, answer, by, seen)
-    return null
-  },
+  'inbox.answer': ({ id, answer, seen }, service, { name: by }) => none(service.answer(id, answer, by, seen)),
   'inbox.defer': ({ id }, { surfaces }) => surfaces.defer(id),
   'inbox.refusal': ({ id }, { host }) => host.inbox.refusal(id) ?? null,
   'inbox.resumed': async ({ id }, { host }) => (await host.inbox.resumed(id)) ?? null,
@@ -140,23 +116,13 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     service.conversationsChanged()
     return copy
   },
-  'conversations.setTitle': ({ id, title }, { conversations }) => {
-    conversations.get(id).setTitle(title)
-    return null
-  },
-  'conversations.setModel': ({ id, model }, { conversations }) => {
-    conversations.get(id).setModel(model)
-    return null
-  },
-  'conversations.switchTools': ({ id, on, patterns }, { conversations }) => {
-    conversations.get(id).switchTools(on, patterns)
-    return null
-  },
+  'conversations.setTitle': ({ id, title }, { conversations }) => none(conversations.get(id).setTitle(title)),
+  'conversations.setModel': ({ id, model }, { conversations }) => none(conversations.get(id).setModel(model)),
+  'conversations.switchTools': ({ id, on, patterns }, { conversations }) =>
+    none(conversations.get(id).switchTools(on, patterns)),
   'conversations.summarize': ({ id }, { conversations }, { name: by }) => conversations.get(id).summarize(by),
-  'conversations.compact': ({ id, summary }, { conversations }) => {
-    conversations.get(id).compact(summary)
-    return null
-  },
+  'conversations.compact': ({ id, summary }, { conversations }) =>
+    none(conversations.get(id).compact(summary)),
   'conversations.remove': ({ id }, service) => {
     service.host.conversations.remove(id)
     service.conversationsChanged()
@@ -179,14 +145,8 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'library.attach': ({ conversation, refs }, { host }, { signal }) =>
     host.library.attach(conversation, refs, { signal }),
   'library.attached': ({ conversation }, { host }) => host.library.attached(conversation),
-  'library.detach': (given, { host }) => {
-    host.library.detach(given.conversation, given.ref)
-    return null
-  },
-  'library.exclude': (given, { host }) => {
-    host.library.exclude(given.conversation, given.ref)
-    return null
-  },
+  'library.detach': (given, { host }) => none(host.library.detach(given.conversation, given.ref)),
+  'library.exclude': (given, { host }) => none(host.library.exclude(given.conversation, given.ref)),
   'library.diff': (given, { host }, { signal }) =>
     host.library.diff(given.conversation, given.ref, { signal }),
   'library.include': ({ conversation, budget }, { conversations }, { signal }) =>
@@ -197,10 +157,8 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'library.prompt': ({ prompt, arguments: args, ...options }, { host }, { signal }) =>
     host.library.prompt(prompt, args, { ...options, signal }),
   'library.promptValues': ({ prompt }, { host }) => host.promptValues.of(promptNamed(prompt, host)),
-  'library.keepPromptValues': ({ prompt, arguments: args }, { host }) => {
-    host.promptValues.keep(promptNamed(prompt, host), args)
-    return null
-  },
+  'library.keepPromptValues': ({ prompt, arguments: args }, { host }) =>
+    none(host.promptValues.keep(promptNamed(prompt, host), args)),
   'policy.rules': (_, { host }) => ({
     rules: host.policy.rules(),
     defaultVerdict: host.policy.defaultVerdict,
@@ -233,28 +191,19 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'roots.add': ({ folder, name: label }, { host }) => host.roots.add(folder, label),
   'roots.remove': ({ folder }, { host }) => host.roots.remove(folder),
   'roots.excluded': (_, { host }) => host.roots.excluded(),
-  'roots.exclude': ({ pattern }, { host }) => {
-    host.roots.exclude(pattern)
-    return null
-  },
+  'roots.exclude': ({ pattern }, { host }) => none(host.roots.exclude(pattern)),
   'roots.include': ({ pattern }, { host }) => host.roots.include(pattern),
   'roots.servers': (_, { host }) => host.roots.servers(),
   'roots.preview': ({ server }, { host }) => host.roots.preview(server),
   'roots.allow': ({ server, folders }, { host }, { name: by }) => host.roots.allow(server, by, folders),
-  'roots.deny': async ({ server }, { host }, { name: by }) => {
-    await host.roots.deny(server, by)
-    return null
-  },
+  'roots.deny': async ({ server }, { host }, { name: by }) => none(await host.roots.deny(server, by)),
   'roots.forget': ({ server }, { host }) => host.roots.forget(server),
   'sampling.usage': (_, { host }) => host.sampling.usage(),
   'sampling.grants': (_, { host }) => host.sampling.grants(),
   'sampling.revoke': ({ id }, { host }) => host.sampling.revoke(id),
   'sampling.preview': (params, { host }) => host.sampling.preview(params),
   'secrets.names': (_, { host }) => host.secrets.names(),
-  'secrets.set': async ({ name: secret, value }, { host }) => {
-    await host.secrets.set(secret, value)
-    return null
-  },
+  'secrets.set': async ({ name: secret, value }, { host }) => none(await host.secrets.set(secret, value)),
   'secrets.remove': ({ name: secret }, { host }) => host.secrets.remove(secret),
   'secrets.missing': (_, { host }) => host.secrets.missing(),
   'secrets.list': (_, service) => service.listSecrets(),
@@ -283,6 +232,10 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'trace.export': ({ format, filter }, { host, downloads }) => downloads.offer(host.trace, format, filter),
   'code.types': (_, { host }) => host.code.types(),
   'results.read': ({ id, ...part }, { host }) => host.results.read(id, part),
+}
+
+function ofServer<T extends { server: string }>(entries: readonly T[], server: string | undefined): T[] {
+  return entries.filter((entry) => server === undefined || entry.server === server)
 }
 
 /** A prompt by its command or its qualified name. */

@@ -180,7 +180,6 @@ interface PeerContext {
   closed(): void
 }
 
-/** One connection. */
 class Peer {
   record: ClientRecord | undefined
   /** The client sent `bye`: it will not reconnect. */
@@ -283,7 +282,6 @@ class Peer {
     return { code: 'REFUSED', message: `Only the operator of this host can do this (${method}).` }
   }
 
-  /** The answer to a call as JSON. */
   async #frameOf(call: number, method: string, params: unknown, caller: Caller): Promise<string> {
     try {
       const result = await runMethod(method, params, this.#checks, this.#service, caller)

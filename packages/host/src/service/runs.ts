@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
+import { present } from '../shared/json.ts'
 import { linkSignals, orAborted } from '../shared/signals.ts'
 import type { DoctorStep, Host } from '../types/index.ts'
 import type { Run, RunRequest, RunResults, RunRow } from './contract.ts'
@@ -171,13 +172,9 @@ export class Runs {
       case 'replay':
         return { replay: await host.trace.replay(request.request, { signal }) }
       case 'code': {
-        const code = await host.code.run(request.program, {
-          signal,
-          ...(request.servers !== undefined && { servers: request.servers }),
-          ...(request.file !== undefined && { file: request.file }),
-          ...(request.maxCalls !== undefined && { limits: { calls: request.maxCalls } }),
-        })
-        return { code }
+        const { program, servers, file, maxCalls } = request
+        const limits = maxCalls === undefined ? undefined : { calls: maxCalls }
+        return { code: await host.code.run(program, { signal, ...present({ servers, file, limits }) }) }
       }
     }
   }

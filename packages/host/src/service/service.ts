@@ -1,9 +1,11 @@
 import { McpError } from '@jackfield/sdk'
 import type { LayeredConfig, LayerOptions } from '../config/layers.ts'
 import { createHost } from '../host.ts'
+import { blocksOf } from '../models/messages.ts'
 import { modelProviders } from '../models/providers.ts'
 import type { RegistryOptions } from '../servers/install/registry.ts'
 import { fingerprint } from '../shared/fingerprint.ts'
+import { present } from '../shared/json.ts'
 import { orAborted } from '../shared/signals.ts'
 import type {
   Activity,
@@ -12,7 +14,6 @@ import type {
   HostAnswers,
   HostEvent,
   HostOptions,
-  HostQuestion,
   InboxItem,
   Model,
   ModelProvider,
@@ -45,7 +46,6 @@ const maxStoredSettled = 50
 const maxStoredActivities = 200
 /** Maximum tokens of a test reply: reasoning models need more than the one word. */
 const maxTestTokens = 1_024
-/** Milliseconds for a test request. */
 const testMs = 60_000
 /** Maximum questions whose activities are remembered. */
 const maxStoredQuestions = 2_000
@@ -106,7 +106,6 @@ export class HostService {
   readonly #sources: { readonly [T in keyof Topics]: TopicSource<Topics[T]> }
   /** Activity rows of questions, from their events. */
   readonly #questionRows = new Map<string, readonly number[]>()
-  /** Deferred open questions. */
   readonly #deferred = new Set<string>()
   /** Runs whose questions fail if no surface of their own client can show them, by activity row. */
   readonly #unasked = new Set<number>()
@@ -116,7 +115,6 @@ export class HostService {
   #catalogVersion = 0
   /** Starts of servers that are not finished, by name. */
   readonly #starting = new Map<string, Promise<void>>()
-  /** Servers that were started once. */
   readonly #started = new Set<string>()
   /** Servers that need consent while no surface could be asked. */
   readonly #unapproved = new Set<string>()
@@ -285,8 +283,7 @@ export class HostService {
         id,
         isLanguageModel,
         contextTokens: facts?.contextTokens ?? contextTokens ?? null,
-        ...(facts?.cost !== undefined && { cost: facts.cost }),
-        ...(facts?.currency !== undefined && { currency: facts.currency }),
+        ...present({ cost: facts?.cost, currency: facts?.currency }),
       }
     })
   }
@@ -307,8 +304,9 @@ export class HostService {
       maxTokens: maxTestTokens,
       signal: AbortSignal.any([signal, AbortSignal.timeout(testMs)]),
     })
-    const content = Array.isArray(reply.content) ? reply.content : [reply.content]
-    const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+    const text = blocksOf(reply.content)
+      .map((block) => (block.type === 'text' ? block.text : ''))
+      .join('')
     const durationMs = Math.round(performance.now() - began)
     return { text, model: reply.model, durationMs, ...(reply.usage !== undefined && { usage: reply.usage }) }
   }
@@ -370,7 +368,7 @@ export class HostService {
     const { inbox } = this.host
     if (seen !== undefined) {
       const item = inbox.get(id)
-      if (item !== undefined && digestOf(item.question) !== seen)
+      if (item !== undefined && fingerprint(item.question) !== seen)
         throw new McpError('CONFLICT', 'The question changed since it was shown. Read it again.')
     }
     inbox.answer(id, answer, by)
@@ -396,11 +394,7 @@ export class HostService {
       follow: (sink) => {
         const end = this.conversations.get(id).topic.follow(sink)
         const offStored = this.host.onStored(() => this.conversations.get(id).refresh())
-        return () => {
-          this.#topics.delete(name)
-          offStored()
-          end()
-        }
+        return endsOf(() => this.#topics.delete(name), offStored, end)
       },
     }
     return conversation
@@ -449,14 +443,8 @@ export class HostService {
   ): TopicSource<Row> {
     return {
       rows,
-      follow: ({ refresh }) => {
-        const off = this.host.on(refresh, types)
-        const offStored = stored ? this.host.onStored(refresh) : undefined
-        return () => {
-          off()
-          offStored?.()
-        }
-      },
+      follow: ({ refresh }) =>
+        endsOf(this.host.on(refresh, types), ...(stored ? [this.host.onStored(refresh)] : [])),
     }
   }
 
@@ -471,12 +459,8 @@ export class HostService {
     return {
       ...source,
       follow: (sink) => {
-        const end = source.follow(sink)
         this.#conversationListeners.add(sink.refresh)
-        return () => {
-          this.#conversationListeners.delete(sink.refresh)
-          end()
-        }
+        return endsOf(source.follow(sink), () => this.#conversationListeners.delete(sink.refresh))
       },
     }
   }
@@ -514,11 +498,7 @@ export class HostService {
           },
           ['activity', 'activity-started'],
         )
-        const offStored = this.host.onStored(refresh)
-        return () => {
-          off()
-          offStored()
-        }
+        return endsOf(off, this.host.onStored(refresh))
       },
     }
   }
@@ -579,11 +559,7 @@ export class HostService {
           },
           ['question', 'later'],
         )
-        const offStored = this.host.onStored(refresh)
-        return () => {
-          off()
-          offStored()
-        }
+        return endsOf(off, this.host.onStored(refresh))
       },
     }
   }
@@ -592,15 +568,17 @@ export class HostService {
     return {
       ...item,
       rows: this.#questionRows.get(item.id) ?? [],
-      digest: digestOf(item.question),
+      digest: fingerprint(item.question),
       ...(this.#deferred.has(item.id) && { deferred: true }),
     }
   }
 }
 
-/** The digest of a question as shown. */
-function digestOf(question: HostQuestion): string {
-  return fingerprint(question)
+/** One function that calls all of these. */
+function endsOf(...ends: (() => void)[]): () => void {
+  return () => {
+    for (const end of ends) end()
+  }
 }
 
 const followedTypes: readonly HostEvent['type'][] = ['question', 'later', 'catalog']

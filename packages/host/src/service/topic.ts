@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { applyChanges, type Change, difference, type View } from './view.ts'
+import { applyChanges, type Change, difference } from './view.ts'
 
 /** Changes kept for a subscriber that reconnects. */
 const maxStoredChanges = 1_000
@@ -46,11 +46,6 @@ export class Topic {
 
   constructor(source: TopicSource<unknown>) {
     this.#source = source
-  }
-
-  /** The rows, while there are subscribers. */
-  get rows(): View<unknown> {
-    return this.#rows
   }
 
   /** `have`: the subscriber's last position. `update` is called at once, and with each change until the returned function is. */

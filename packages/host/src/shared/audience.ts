@@ -1,5 +1,5 @@
 import type { Annotations, CallToolResult, ContentBlock } from '@jackfield/sdk'
-import { readJson } from '@jackfield/sdk/internal'
+import { parsed } from './json.ts'
 
 /** Whether content is for the user alone, so that no model may get it. */
 export function isForPersonOnly(annotations: Annotations | undefined): boolean {
@@ -25,9 +25,6 @@ export function forModel(result: CallToolResult): CallToolResult {
 }
 
 function isJsonOf(text: string, value: unknown): boolean {
-  try {
-    return JSON.stringify(readJson(text)) === JSON.stringify(value)
-  } catch {
-    return false
-  }
+  const found = parsed(text)
+  return found !== undefined && JSON.stringify(found) === JSON.stringify(value)
 }

@@ -30,6 +30,11 @@ export function withConfiguredLimit(error: unknown, what: string, limitMs: numbe
   return new McpError('TIMEOUT', `No response to ${what} within ${limitMs} ms`, { cause: error, details })
 }
 
+/** A word of a command line as a POSIX shell reads it. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./${}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+}
+
 /** Whether `text` matches `pattern`, in which `*` matches any characters and `?` one. */
 export function matchesGlob(pattern: string, text: string): boolean {
   let p = 0

@@ -1,20 +1,13 @@
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
-import { type ConfigFormat, mustBeEntry, unused } from './entry.ts'
+import { type ConfigFormat, mustBeEntry, serversByName, unused } from './entry.ts'
 
 /** Codex: `[mcp_servers.name]` in `config.toml`. */
 export const codex: ConfigFormat = {
   name: 'Codex',
   matches: (document) => isRecord(document['mcp_servers']),
-  read(document) {
-    const servers = isRecord(document['mcp_servers']) ? document['mcp_servers'] : {}
-    return {
-      drafts: Object.entries(servers).map(([name, entry]) => draftOf(name, entry)),
-      inputs: [],
-      problems: [],
-    }
-  },
+  read: (document) => serversByName(document['mcp_servers'], draftOf),
 }
 
 const handledElsewhere = new Set([

@@ -1,20 +1,13 @@
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
-import { type ConfigFormat, entryDraft, mustBeEntry, unused } from './entry.ts'
+import { type ConfigFormat, entryDraft, mustBeEntry, serversByName, unused } from './entry.ts'
 
 /** Zed: `context_servers` in `settings.json`. */
 export const zed: ConfigFormat = {
   name: 'Zed',
   matches: (document) => isRecord(document['context_servers']),
-  read(document) {
-    const servers = isRecord(document['context_servers']) ? document['context_servers'] : {}
-    return {
-      drafts: Object.entries(servers).map(([name, entry]) => zedDraft(name, entry)),
-      inputs: [],
-      problems: [],
-    }
-  },
+  read: (document) => serversByName(document['context_servers'], zedDraft),
 }
 
 function zedDraft(name: string, entry: unknown): Draft {
@@ -46,14 +39,7 @@ export const openCode: ConfigFormat = {
     Object.values(mcp).some(
       (entry) => isRecord(entry) && (entry['type'] === 'local' || entry['type'] === 'remote'),
     ),
-  read({ mcp }) {
-    const servers = isRecord(mcp) ? mcp : {}
-    return {
-      drafts: Object.entries(servers).map(([name, entry]) => openCodeDraft(name, entry)),
-      inputs: [],
-      problems: [],
-    }
-  },
+  read: ({ mcp }) => serversByName(mcp, openCodeDraft),
 }
 
 function openCodeDraft(name: string, entry: unknown): Draft {

@@ -72,17 +72,13 @@ function readEntry(
   else if (same.includes(key) || passedThrough.includes(key)) draft.set(key, value, from)
   else if (key === 'args') readList(draft, 'args', value, from)
   else if (key === 'env' || key === 'headers') draft.group(key, value, from)
-  else if (key === 'url') draft.set('url', value, from)
-  else if (key === 'serverUrl' || key === 'httpUrl') {
-    // With both present, Gemini's own reader uses httpUrl.
-    draft.set('url', value, from)
-  } else if (key === 'transport' || key === 'transportType') {
+  // With several of these present, Gemini's own reader uses httpUrl.
+  else if (key === 'url' || key === 'serverUrl' || key === 'httpUrl') draft.set('url', value, from)
+  else if (key === 'transport' || key === 'transportType') {
     if (typeof value === 'string') draft.set('type', value, from)
     else draft.warn(from, unused)
-  } else if (key === 'enabled') {
-    if (typeof value === 'boolean') draft.set('disabled', !value, from)
-    else draft.set('disabled', value, from)
-  } else if (key === 'timeout') {
+  } else if (key === 'enabled') draft.set('disabled', typeof value === 'boolean' ? !value : value, from)
+  else if (key === 'timeout') {
     const ms = typeof value === 'number' && timeouts === 'seconds' ? Math.round(value * 1000) : value
     if (value !== 0) draft.set('callTimeoutMs', ms, from)
   } else if (key === 'tools') readTools(draft, value, from)
@@ -163,6 +159,15 @@ export interface ReadServers {
   inputs: ConfigInput[]
   /** A problem with the whole file. */
   problems: { path: Path; severity: 'error' | 'warning'; message: string }[]
+}
+
+/** The content of a file that has only servers by name. */
+export function serversByName(
+  servers: unknown,
+  draftOf: (name: string, entry: unknown) => Draft,
+): ReadServers {
+  const entries = isRecord(servers) ? Object.entries(servers) : []
+  return { drafts: entries.map(([name, entry]) => draftOf(name, entry)), inputs: [], problems: [] }
 }
 
 /** A configuration file format. */

@@ -57,7 +57,6 @@ type Form = Omit<FoundSecret, 'text'>
 export function createSecretRedactor(): SecretRedactor {
   /** The owner of each encoded form. */
   const forms = new Map<string, Form>()
-  /** Secret values by member name. */
   const members = new Map<string, Set<string>>()
   let pattern: RegExp | undefined
   let longest = 0
@@ -167,7 +166,7 @@ function redacted<T>(given: T, rules: Rules): T {
   if (!touches(given, rules)) return given
   return rewritten(readJson(JSON.stringify(given)), (item) => {
     if (typeof item === 'string') return rules.text(item)
-    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item
+    if (!isRecord(item)) return item
     return Object.fromEntries(
       Object.entries(item).map(([key, inner]) => [rules.text(key), rules.member?.(key, inner) ?? inner]),
     )
@@ -237,11 +236,7 @@ export function restoreMarks<T>(value: T, marks: Marks): T {
     for (const [mark, secret] of marks) whole = whole.replaceAll(mark, () => secret)
     return whole
   }
-  return rewritten(readJson(JSON.stringify(value)), (item) => {
-    if (typeof item === 'string') return text(item)
-    if (typeof item !== 'object' || item === null || Array.isArray(item)) return item
-    return Object.fromEntries(Object.entries(item).map(([key, inner]) => [text(key), inner]))
-  })
+  return redacted(value, { text, member: undefined })
 }
 
 function eachText(value: unknown, visit: (text: string) => void): void {

@@ -5,6 +5,7 @@ import { McpError } from '@jackfield/sdk'
 import type { FormTable } from '../../log/store/answer-tables.ts'
 import { FixableError, fixesOf } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
+import { present } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { ConfigInput, MissingInput, SecretStore, Secrets, ServerConfig } from '../../types/index.ts'
 import { serverProblems } from '../server-entry.ts'
@@ -45,21 +46,23 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
   const { store, settings, redactor } = deps
   let last: Promise<unknown> = Promise.resolve()
   /** One question at a time, so that servers with the same input share the answer. */
-  const input: ResolveDeps['input'] = (secret, server, wanted, signal) => {
-    const turn = last.then(async () => {
+  const inTurnOf = (work: () => Promise<string | undefined>): Promise<string | undefined> => {
+    const turn = last.then(work)
+    last = turn.catch(() => {})
+    return turn
+  }
+  const input: ResolveDeps['input'] = (secret, server, wanted, signal) =>
+    inTurnOf(async () => {
       const kept = await store.get(secret)
       if (kept !== undefined) return kept
       const given = await deps.ask(server, wanted, signal)
       if (given !== undefined && given !== '') await store.set(secret, given)
       return given
     })
-    last = turn.catch(() => {})
-    return turn
-  }
   /** The answer to an input of a file. One that is no secret is stored with the settings. */
   const inputOfFile: ResolveDeps['input'] = (secret, server, wanted, signal) => {
     if (wanted.password === true || isSecretName(wanted.id)) return input(secret, server, wanted, signal)
-    const turn = last.then(async () => {
+    return inTurnOf(async () => {
       const kept = (await store.get(secret)) ?? settings.get(settingsPlace, secret)
       if (typeof kept === 'string') return kept
       const given = await deps.ask(server, wanted, signal)
@@ -67,8 +70,6 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
         settings.set(settingsPlace, secret, given)
       return given
     })
-    last = turn.catch(() => {})
-    return turn
   }
   return {
     get kind() {
@@ -175,7 +176,7 @@ async function httpTexts(
   if (auth === undefined || auth === false) return headers === undefined ? {} : { headers }
   const { clientId, clientSecret } = auth
   return {
-    ...(headers !== undefined && { headers }),
+    ...present({ headers }),
     auth: {
       ...auth,
       ...(clientId !== undefined && { clientId: await text(clientId, 'auth.clientId') }),
@@ -252,10 +253,7 @@ async function partText(
     case 'file':
       return fileText(part.name, file, deps)
     default:
-      return folderText(part.kind, {
-        workspace: config.from?.workspace ?? dirname(file),
-        home: deps.home,
-      })
+      return folderText(part.kind, { workspace: config.from?.workspace ?? dirname(file), home: deps.home })
   }
 }
 

@@ -6,6 +6,7 @@ import {
   choicesOf,
   fillDefaults,
 } from '@jackfield/sdk/internal'
+import { present } from '../../shared/json.ts'
 import type { FieldKind, FormChoice, FormField, FormPlan } from '../../types/index.ts'
 import { secretRequestedBy } from './secret-fields.ts'
 
@@ -39,9 +40,7 @@ function fieldOf(key: string, property: ElicitField, schema: ElicitSchema, messa
     required,
     omissible: !required && property.default === undefined,
     schema: property,
-    ...(description !== undefined && { description }),
-    ...(constraint !== undefined && { constraint }),
-    ...(choices !== undefined && { choices }),
+    ...present({ description, constraint, choices }),
     ...(fits && { default: property.default }),
     ...(secret !== undefined && { secret }),
   }

@@ -284,7 +284,6 @@ export class LiveInbox implements Inbox, QuestionQueue {
     }
   }
 
-  /** The current state of a question's row. */
   #row(id: string): InboxRow | undefined {
     const row = this.#deps.store.inbox.get(id)
     return row && this.#unrecorded.current(row)

@@ -55,11 +55,7 @@ export function grantKey(identity: string, tool: Tool): GrantKey {
 }
 
 /** Lasting grants are in `store`; those of a conversation are in memory and end with the host at the latest. */
-export function createGrants(
-  store: GrantTable,
-  workspace: string | undefined,
-  now: () => Date = () => new Date(),
-): Grants {
+export function createGrants(store: GrantTable, workspace: string | undefined): Grants {
   const passing = new Map<string, StoredGrant>()
   const readOnlyOf = (identity: string): [string, StoredGrant][] =>
     [...passing].filter(([, { key }]) => key.definition.startsWith('server:') && key.identity === identity)
@@ -89,7 +85,7 @@ export function createGrants(
           ? readOnlyKey(own.identity, definitions)
           : own
       const within = { conversation: conversation ?? '', workspace: workspace ?? '', always: '' }[scope]
-      const grant = { key, verdict, scope, within, arguments: tests, label, at: now().toISOString() }
+      const grant = { key, verdict, scope, within, arguments: tests, label, at: new Date().toISOString() }
       if (scope === 'conversation') passing.set(idOf(grant), grant)
       else store.put(grant)
     },

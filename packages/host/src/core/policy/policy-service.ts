@@ -4,7 +4,7 @@ import { McpError } from '@jackfield/sdk'
 import { callers, problemWithRule } from '../../config/rule.ts'
 import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
 import type { Store } from '../../log/store/store.ts'
-import { canonical, frozenCopy, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { canonical, frozenCopy, isRecord, type JsonRecord, present } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type {
   Caller,
@@ -105,15 +105,8 @@ interface ServiceDeps {
 
 const dayMs = 86_400_000
 
-/** The public service. */
-function createService({
-  policy,
-  grants,
-  find,
-  log,
-  recorder,
-  refuseWhenClosed,
-}: ServiceDeps): PolicyService {
+function createService(deps: ServiceDeps): PolicyService {
+  const { policy, grants, find, log, recorder, refuseWhenClosed } = deps
   return {
     rules: () => policy.rules,
     get defaultVerdict() {
@@ -135,14 +128,7 @@ function createService({
       const subject = subjectOf(entry, connection, argumentsOf(args), { caller, conversation })
       const { decision, remember, matched, grants: fitting, labels } = policy.decide(subject, typed)
       const result = policy.decideResult(subject, typed)
-      return {
-        decision,
-        remember,
-        matched,
-        grants: fitting,
-        labels,
-        ...(result !== undefined && { result }),
-      }
+      return { decision, remember, matched, grants: fitting, labels, ...present({ result }) }
     },
     preview(rule, { days = 30 } = {}) {
       const problem = problemWithRule(rule)

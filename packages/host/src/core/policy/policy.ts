@@ -3,7 +3,16 @@ import { problemWithRule } from '../../config/rule.ts'
 import type { LabelTable, SeenLabel } from '../../log/store/answer-tables.ts'
 import { canonical, frozenCopy, type JsonRecord } from '../../shared/json.ts'
 import { matchesGlob } from '../../shared/text.ts'
-import type { Caller, Decision, Grant, GrantScope, PolicyRule, Remember, Verdict } from '../../types/index.ts'
+import type {
+  Caller,
+  Decision,
+  Grant,
+  GrantScope,
+  PolicyExplanation,
+  PolicyRule,
+  Remember,
+  Verdict,
+} from '../../types/index.ts'
 import { type GrantSubject, type Grants, grantKey } from './grants.ts'
 import { matches, type RuleSubject, strictest } from './rules.ts'
 
@@ -23,16 +32,7 @@ export interface PolicySubject {
   gives?: readonly string[] | undefined
 }
 
-export interface Ruling {
-  decision: Decision
-  /** The allowed durations of a grant; none if every call must be asked about. */
-  remember: readonly GrantScope[]
-  /** Every rule that matches. */
-  matched: readonly PolicyRule[]
-  /** Every grant that matches. */
-  grants: readonly Grant[]
-  /** Labels of data from other servers that may flow into the call. */
-  labels: readonly string[]
+export interface Ruling extends Omit<PolicyExplanation, 'result'> {
   /** The read-only tools of the server that one grant may allow for the conversation; empty if not available. */
   readOnlyTools: readonly string[]
 }

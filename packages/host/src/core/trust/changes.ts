@@ -7,6 +7,7 @@ import type { DefinitionChange, HostEvent, TrustFinding, TrustItem } from '../..
 import { NoSurfaceError, type QuestionQueue } from '../inbox/question-queue.ts'
 
 const maxPlaces = 40
+const maxListed = 5
 const maxDepth = 64
 /** Maximum characters of JSON shown on one line. */
 const shortJson = 100
@@ -109,8 +110,8 @@ function textOf(content: JsonRecord, name: string): string {
 }
 
 /** Definitions in words: `tool buy, prompt greet`, shortened after a few. */
-export function listed(items: readonly TrustItem[], most = 5): string {
-  const words = items.slice(0, most).map(({ what, name }) => (what === name ? what : `${what} ${name}`))
+export function listed(items: readonly TrustItem[]): string {
+  const words = items.slice(0, maxListed).map(({ what, name }) => (what === name ? what : `${what} ${name}`))
   const more = items.length - words.length
   return more > 0 ? `${words.join(', ')} and ${more} more` : words.join(', ')
 }

@@ -25,8 +25,6 @@ export interface Definition extends TrustItem {
   content: JsonRecord
   /** SHA-256 of the original definition. */
   hash: string
-  /** The hash of the redacted definition, if it contained a secret. */
-  shownHash?: string
 }
 
 const named: Readonly<Record<Listed, string>> = {
@@ -90,13 +88,8 @@ export class Definitions {
 
   #shown(what: Part, name: string | undefined, content: JsonRecord): Definition {
     const redacted = this.#redactor.value(content)
-    return {
-      what,
-      name: name === undefined ? what : String(redacted[name]),
-      content: redacted,
-      hash: fingerprint(content),
-      ...(redacted !== content && { shownHash: fingerprint(redacted) }),
-    }
+    const ownName = name === undefined ? what : String(redacted[name])
+    return { what, name: ownName, content: redacted, hash: fingerprint(content) }
   }
 }
 

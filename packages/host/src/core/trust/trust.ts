@@ -394,7 +394,6 @@ export class Trust implements TrustService {
     }
   }
 
-  /** The servers whose tool names are compared. */
   #neighbours(server: string): Neighbours {
     const tools = [...this.#deps.servers().values()].map((connection) => {
       const { name } = connection
@@ -475,7 +474,6 @@ interface ListCheckOptions {
   isDangerous: (definition: Definition) => boolean
 }
 
-/** The result of checking the lists of a server. */
 interface ListCheck {
   identity: string
   /** Definitions that are new or changed. */

@@ -4,7 +4,7 @@ import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
-import type { Activity, ActivityVerification } from '../../types/index.ts'
+import type { Activity, ActivityVerification, Host } from '../../types/index.ts'
 import {
   atomically,
   type Chain,
@@ -28,14 +28,6 @@ interface ActivityEnd {
   detail: JsonRecord
 }
 
-interface ActivityFilter {
-  id?: number
-  server?: string
-  kind?: Activity['kind']
-  /** Maximum rows, the newest. Default 1 000. */
-  limit?: number
-}
-
 /** The append-only log. A row without an end, because its program died, stays `running`. */
 export interface ActivityLog {
   begin(start: ActivityStart): number
@@ -46,7 +38,7 @@ export interface ActivityLog {
   /** Like `end`, in one write with the other rows of this turn. */
   endSoon(id: number, end: ActivityEnd): Promise<() => Activity>
   /** Oldest first. */
-  list(filter?: ActivityFilter): Activity[]
+  list: Host['activity']
   /** Every row of a kind since a time (ISO 8601), oldest first, as an iterator. */
   since(kind: Activity['kind'], time: string): Iterable<Activity>
   /** Verifies the hash chain. */
@@ -215,13 +207,13 @@ function adopt(database: DatabaseSync, chain: Chain): void {
   })
 }
 
-/** The tool, prompt or URI of a row. */
 function targetOf({ tool, prompt, uri }: JsonRecord): string | null {
   const target = tool ?? prompt ?? uri
   return typeof target === 'string' ? target.slice(0, storedText) : null
 }
 
-function members(text: unknown): JsonRecord {
+/** The members of a JSON object; none for anything else. */
+export function members(text: unknown): JsonRecord {
   const value: unknown = typeof text === 'string' ? readJson(text) : undefined
   return isRecord(value) ? value : {}
 }

@@ -1,24 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { ConversationFacts } from '../../types/index.ts'
 import { rollBack } from './chain.ts'
 import { cannotRecord } from './store-error.ts'
 
 /** The data of a conversation without its entries. */
-export interface ConversationRow {
-  id: string
-  title: string
-  model: string
-  at: string
-  lastAt: string
-  turns: number
-  inputTokens: number
-  outputTokens: number
+export interface ConversationRow extends Omit<ConversationFacts, 'fork'> {
   /** The conversation it was forked from. */
   parent: string | null
   /** Number of entries shared with the parent. */
   shared: number
 }
 
-/** An entry to be inserted. */
 interface NewConversationEntry {
   at: string
   /** JSON. */

@@ -2,8 +2,8 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { Round } from '@jackfield/sdk/client'
 import { readJson } from '@jackfield/sdk/internal'
 import { frozenCopy, type JsonRecord } from '../../shared/json.ts'
-import type { Caller, Decision, HostQuestion, InboxItem } from '../../types/index.ts'
-import { rollBack } from './chain.ts'
+import type { Caller, Decision, HostQuestion, Inbox, InboxItem } from '../../types/index.ts'
+import { exclusively } from './chain.ts'
 import type { LogWriter } from './log-writer.ts'
 
 /** A question, and the program that waits for its answer. */
@@ -20,13 +20,6 @@ export interface InboxRow extends Omit<InboxItem, 'waits' | 'resumable'> {
 
 type NewInboxRow = Pick<InboxRow, 'question' | 'activity' | 'owner' | 'suspended' | 'address'>
 
-interface InboxFilter {
-  state?: InboxItem['state'] | 'all'
-  server?: string
-  /** Maximum rows, the newest. Default 1 000. */
-  limit?: number
-}
-
 export const sealedMigration: string = `
   ALTER TABLE inbox ADD COLUMN address TEXT;
   ALTER TABLE inbox ADD COLUMN sealed TEXT;
@@ -36,8 +29,8 @@ export const sealedMigration: string = `
 export interface InboxTable {
   add(row: NewInboxRow): InboxRow
   get(id: string): InboxRow | undefined
-  /** Oldest first. */
-  list(filter?: InboxFilter): InboxRow[]
+  /** Oldest first. `limit`: maximum rows, the newest; default 1 000. */
+  list(filter?: Parameters<Inbox['list']>[0]): InboxRow[]
   /** Questions of one round of a suspended call, in the order they were asked. */
   ofRound(call: number, round: number): InboxRow[]
   /** Whether this answer was accepted: false if the question was no longer open. */
@@ -48,8 +41,6 @@ export interface InboxTable {
   withdraw(id: string, reason: string): boolean
   /** The server no longer accepts the answers of a round. */
   markLost(call: number, round: number, reason: string): void
-  /** Number of questions a program waits for. */
-  countOf(owner: string): number
   /** The programs that wait for an answer, or own a suspended call. */
   owners(): string[]
   /** A program ended: resumable questions stay open, the others are lost. Returns the lost ones. */
@@ -63,7 +54,6 @@ export interface InboxTable {
 const columns = `id, question, state, at, activity, owner, call, round, answer, answered_by, answered_at, reason,
   address, sealed`
 const isPending = ' while the answer was on its way, so it is unknown whether it arrived'
-/** Settled questions that are stored. */
 const maxStoredSettled = 1_000
 
 export function createInboxTable(
@@ -92,7 +82,6 @@ export function createInboxTable(
   const lose = database.prepare(
     `UPDATE inbox SET state = 'lost', reason = ? WHERE call = ? AND round = ? AND state IN ('open', 'answered')`,
   )
-  const countOf = database.prepare(`SELECT count(*) AS count FROM inbox WHERE owner = ? AND state = 'open'`)
   const owners = database.prepare(
     `SELECT owner FROM inbox WHERE state = 'open' AND owner IS NOT NULL
      UNION SELECT owner FROM parked_call WHERE owner IS NOT NULL`,
@@ -167,22 +156,13 @@ export function createInboxTable(
     markLost: (call, round, reason) => {
       lose.run(reason, call, round)
     },
-    countOf: (owner) => Number(countOf.get(owner)?.['count']),
     owners: () => owners.all().map((row) => String(row['owner'])),
-    abandon(owner, reason) {
-      database.exec('BEGIN IMMEDIATE')
-      try {
-        const lost = [...loseOf.all(reason, owner), ...loseSent.all(`${reason}${isPending}`, owner)].map(
-          toRow,
-        )
+    abandon: (owner, reason) =>
+      exclusively(database, () => {
+        const lost = [...loseOf.all(reason, owner), ...loseSent.all(`${reason}${isPending}`, owner)]
         for (const statement of free) statement.run(owner)
-        database.exec('COMMIT')
-        return lost
-      } catch (error) {
-        rollBack(database)
-        throw error
-      }
-    },
+        return lost.map(toRow)
+      }),
     above(activity) {
       writer.flush()
       return above.all(activity).map(({ id }) => Number(id))

@@ -1,17 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { StoredResult } from '../../types/index.ts'
 
 /** A stored result, as JSON text. */
-interface ResultRow {
-  id: string
-  server: string
-  tool: string
-  /** The conversation of the call. */
-  conversation: string | null
-  /** The activity row of the call. */
-  activity: number | null
+interface ResultRow extends Omit<StoredResult, 'uri' | 'result'> {
   result: string
-  /** ISO 8601. */
-  at: string
 }
 
 /** Tool results that were too large for a model, within a size limit. */

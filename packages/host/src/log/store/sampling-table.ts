@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { rollBack } from './chain.ts'
+import { exclusively } from './chain.ts'
 
 /** One sampling request of a server. */
 interface SamplingUse {
@@ -114,17 +114,7 @@ export function createSamplingTable(database: DatabaseSync): SamplingTable {
   )
   const removeGrant = database.prepare('DELETE FROM sampling_grant WHERE id = ?')
   return {
-    alone(work) {
-      database.exec('BEGIN IMMEDIATE')
-      try {
-        const result = work()
-        database.exec('COMMIT')
-        return result
-      } catch (error) {
-        rollBack(database)
-        throw error
-      }
-    },
+    alone: (work) => exclusively(database, work),
     tally(server, now) {
       const recent = minute.get(server, now - minuteMs)
       const tally: SamplingTally = {

@@ -1,15 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { GivenConsent } from '../../types/index.ts'
 
 /** A consent to start one server as one file defines it. */
-interface Consent {
+interface Consent extends GivenConsent {
   /** One hash of the file and everything that defines the started server. */
   identity: string
-  file: string
-  server: string
-  /** The command line or URL in the question. */
-  command: string
-  /** ISO 8601. */
-  at: string
 }
 
 export interface ConsentTable {
@@ -84,7 +79,7 @@ export const identityMigration: string = `
 
 const maxStoredIdentities = 1_000
 
-export function createIdentityTable(database: DatabaseSync, now: () => number = Date.now): IdentityTable {
+export function createIdentityTable(database: DatabaseSync): IdentityTable {
   const get = database.prepare('SELECT identity FROM identities WHERE template = ?')
   const put = database.prepare('INSERT OR REPLACE INTO identities (template, identity, at) VALUES (?, ?, ?)')
   const trim = database.prepare(
@@ -98,7 +93,7 @@ export function createIdentityTable(database: DatabaseSync, now: () => number = 
       return typeof identity === 'string' ? identity : undefined
     },
     put(template, identity) {
-      put.run(template, identity, now())
+      put.run(template, identity, Date.now())
       trim.run()
     },
   }
@@ -129,14 +124,14 @@ export const eraMigration = `
 
 const eraRetentionMs = 7 * 86_400_000
 
-export function createEraTable(database: DatabaseSync, now: () => number = Date.now): EraTable {
+export function createEraTable(database: DatabaseSync): EraTable {
   const get = database.prepare('SELECT era, version, at FROM eras WHERE identity = ?')
   const put = database.prepare('INSERT OR REPLACE INTO eras (identity, era, version, at) VALUES (?, ?, ?, ?)')
   const forget = database.prepare('DELETE FROM eras WHERE identity = ?')
   return {
     get(identity) {
       const row = get.get(identity)
-      if (row === undefined || now() - Number(row['at']) > eraRetentionMs) return undefined
+      if (row === undefined || Date.now() - Number(row['at']) > eraRetentionMs) return undefined
       const version = row['version']
       return {
         era: row['era'] === 'session' ? 'session' : 'stateless',
@@ -144,7 +139,7 @@ export function createEraTable(database: DatabaseSync, now: () => number = Date.
       }
     },
     put: (identity, { era, version }) => {
-      put.run(identity, era, version ?? null, now())
+      put.run(identity, era, version ?? null, Date.now())
     },
     forget: (identity) => {
       forget.run(identity)
@@ -182,7 +177,7 @@ export const manifestMigration = `
 const manifestRetentionMs = 30 * 86_400_000
 const maxChars = 8_000_000
 
-export function createManifestTable(database: DatabaseSync, now: () => number = Date.now): ManifestTable {
+export function createManifestTable(database: DatabaseSync): ManifestTable {
   const get = database.prepare('SELECT lists, at FROM manifests WHERE identity = ? AND principal = ?')
   const put = database.prepare(
     'INSERT OR REPLACE INTO manifests (identity, principal, lists, at) VALUES (?, ?, ?, ?)',
@@ -193,13 +188,13 @@ export function createManifestTable(database: DatabaseSync, now: () => number = 
     get(identity, principal) {
       const row = get.get(identity, principal)
       const atMs = Number(row?.['at'])
-      return row === undefined || now() - atMs > manifestRetentionMs
+      return row === undefined || Date.now() - atMs > manifestRetentionMs
         ? undefined
         : { lists: String(row['lists']), atMs }
     },
     put(identity, principal, lists) {
-      prune.run(now() - manifestRetentionMs)
-      if (lists.length <= maxChars) put.run(identity, principal, lists, now())
+      prune.run(Date.now() - manifestRetentionMs)
+      if (lists.length <= maxChars) put.run(identity, principal, lists, Date.now())
     },
     forget: (identity) => {
       forget.run(identity)

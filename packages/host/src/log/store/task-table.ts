@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { readJson } from '@jackfield/sdk/internal'
-import type { JsonRecord } from '../../shared/json.ts'
-import type { Caller, Decision, HostTask } from '../../types/index.ts'
+import type { HostTask } from '../../types/index.ts'
+import type { SuspendedCall } from './inbox-tables.ts'
 
 export const taskMigration: string = `
   CREATE TABLE task (
@@ -29,14 +29,8 @@ export interface TaskRow {
   readonly identity: string
   /** The server's id of the task. */
   readonly task: string
-  readonly request: {
-    readonly tool: string
-    /** Without secrets. */
-    readonly arguments: JsonRecord
-    readonly caller: Caller
-    readonly conversation?: string
-    readonly decision: Decision
-  }
+  /** Without secrets. */
+  readonly request: Omit<SuspendedCall['request'], 'server' | 'holes'>
   readonly status: HostTask['status']
   readonly message: string | null
   readonly createdAt: string

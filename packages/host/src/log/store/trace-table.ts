@@ -1,13 +1,6 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import type { TraceCounters } from '../../types/index.ts'
 import type { LogWriter, NewTraceRow, TraceCause, TraceEntry } from './log-writer.ts'
-
-interface TraceCounts {
-  events: number
-  bytes: number
-  dropped: number
-  droppedBytes: number
-  unwritten: number
-}
 
 export type TraceRow = Record<string, SQLOutputValue>
 
@@ -29,7 +22,7 @@ export interface TraceTable {
   trim(): void
   /** The event of an activity row. */
   eventOf(activity: number): number | null
-  counts(): TraceCounts
+  counts(): TraceCounters
   /** Writes added events, so that other connections see them. */
   flush(): void
   /** Rows of `trace t`, by generated SQL. */

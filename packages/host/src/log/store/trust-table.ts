@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { readJson } from '@jackfield/sdk/internal'
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { TrustItem } from '../../types/index.ts'
-import { rollBack } from './chain.ts'
+import { exclusively } from './chain.ts'
 
 /** One version of one definition of a server. */
 export interface DefinitionText {
@@ -124,16 +124,7 @@ export function createTrustTable(database: DatabaseSync, version: () => number):
       const listed: unknown = found === undefined ? undefined : readJson(String(found['names']))
       return Array.isArray(listed) ? listed.map(String) : undefined
     },
-    write(work) {
-      database.exec('BEGIN IMMEDIATE')
-      try {
-        work(writer)
-        database.exec('COMMIT')
-      } catch (error) {
-        rollBack(database)
-        throw error
-      }
-    },
+    write: (work) => exclusively(database, () => work(writer)),
   }
 }
 

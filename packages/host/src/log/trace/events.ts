@@ -1,7 +1,7 @@
 import type { SQLInputValue } from 'node:sqlite'
 import { readJson } from '@jackfield/sdk/internal'
-import { isRecord } from '../../shared/json.ts'
 import type { TraceEvent, TraceQuery, WholeTraceEvent } from '../../types/index.ts'
+import { members } from '../store/activity-log.ts'
 import type { TraceRow, TraceTable } from '../store/trace-table.ts'
 import { parseFilter, traceKinds } from './filter.ts'
 import { type Sql, sqlOf } from './filter-sql.ts'
@@ -178,9 +178,4 @@ function toWhole(row: TraceRow): WholeTraceEvent {
   if (typeof sha256 === 'string') return { ...event, payload, cut: { sha256 } }
   const isText = event.kind === 'stderr' || event.kind === 'warning'
   return { ...event, payload: isText ? payload : readJson(payload) }
-}
-
-function members(text: unknown): Record<string, unknown> {
-  const value: unknown = typeof text === 'string' ? readJson(text) : undefined
-  return isRecord(value) ? value : {}
 }

@@ -266,15 +266,12 @@ export function treeOf(events: Events, query: TraceQuery): TraceNode[] {
   for (let depth = 0; above.length > 0 && depth < maxDepth; depth++) {
     above = add(events.byIds(above.flatMap((event) => parentOf(event) ?? [])))
   }
-  const children = new Map<number | null, TraceEvent[]>()
-  for (const event of [...all.values()].sort((a, b) => a.id - b.id)) {
+  const inOrder = [...all.values()].sort((a, b) => a.id - b.id)
+  const children = Map.groupBy(inOrder, (event) => {
     const parent = parentOf(event)
     // An event before its supposed cause belongs to no tree.
-    const place = parent !== null && all.has(parent) && parent < event.id ? parent : null
-    const siblings = children.get(place) ?? []
-    children.set(place, siblings)
-    siblings.push(event)
-  }
+    return parent !== null && all.has(parent) && parent < event.id ? parent : null
+  })
   const nodes = (parent: number | null): TraceNode[] =>
     (children.get(parent) ?? []).map((event) => ({
       event,

@@ -1,7 +1,7 @@
 import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { FixableError } from '../../shared/failures.ts'
-import { canonical, inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { canonical, inWords, isDeeper, isRecord, type JsonRecord, present } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type {
   RecordedExchange,
@@ -194,11 +194,7 @@ export function changesBetween(before: unknown, after: unknown): ResultChange[] 
     if (changes.length >= maxChanges || canonical(a) === canonical(b)) return
     const both = (isRecord(a) && isRecord(b)) || (Array.isArray(a) && Array.isArray(b))
     if (!both) {
-      changes.push({
-        path,
-        ...(a !== undefined && { before: a }),
-        ...(b !== undefined && { after: b }),
-      })
+      changes.push({ path, ...present({ before: a, after: b }) })
       return
     }
     const [one, other] = [new Map(Object.entries(a)), new Map(Object.entries(b))]
@@ -252,15 +248,8 @@ export function recordingChanges(first: Recording, second: Recording): Recording
 type Exchange = Recording['servers'][string]['exchanges'][number]
 
 function byRequest(recording: Recording, server: string): Map<string, Exchange[]> {
-  const found = new Map<string, Exchange[]>()
   const own = Object.hasOwn(recording.servers, server) ? recording.servers[server] : undefined
-  for (const exchange of own?.exchanges ?? []) {
-    const key = requestKey(exchange.method, exchange.params)
-    const same = found.get(key) ?? []
-    found.set(key, same)
-    same.push(exchange)
-  }
-  return found
+  return Map.groupBy(own?.exchanges ?? [], ({ method, params }) => requestKey(method, params))
 }
 
 /** Connection setup requests, which are the same for every client. */

@@ -38,15 +38,8 @@ function ofRow(events: Events, event: WholeTraceEvent, method: ReplayRequest['me
     if (sent === undefined) throw notWhole(event)
     return ofMessage(sent, method, events.answersTo([sent.id])[0])
   }
-  const args = detail['sent'] ?? detail['arguments']
-  const known = detail['result'] !== undefined && !('result' in cut)
-  return {
-    method,
-    server: String(event.server),
-    target: String(event.tool),
-    arguments: isRecord(args) ? args : {},
-    ...(known && { result: detail['result'] }),
-  }
+  const result = 'result' in cut ? undefined : detail['result']
+  return requestWith(event, method, detail['sent'] ?? detail['arguments'], result)
 }
 
 function ofMessage(
@@ -56,14 +49,22 @@ function ofMessage(
 ): ReplayRequest {
   const params = isRecord(event.payload) ? event.payload['params'] : undefined
   if (event.cut !== undefined || !isRecord(params)) throw notWhole(event)
-  const args = params['arguments']
   const result = answer !== undefined && isRecord(answer.payload) ? answer.payload['result'] : undefined
+  return requestWith(event, method, params['arguments'], isRecord(result) ? result : undefined)
+}
+
+function requestWith(
+  { server, tool }: WholeTraceEvent,
+  method: ReplayRequest['method'],
+  args: unknown,
+  result: unknown,
+): ReplayRequest {
   return {
     method,
-    server: String(event.server),
-    target: String(event.tool),
+    server: String(server),
+    target: String(tool),
     arguments: isRecord(args) ? args : {},
-    ...(isRecord(result) && { result }),
+    ...(result !== undefined && { result }),
   }
 }
 

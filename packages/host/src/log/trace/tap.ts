@@ -64,28 +64,8 @@ export function createTap(server: string, deps: TapDeps): Tap {
 
   const write = (row: Written): TraceEntry | undefined => {
     if (!deps.keep) return undefined
-    const { kind, direction, method, tool, rpc, cause, reply, status, ms, summary } = row
     try {
-      const { payload, bytes, sha256 } = storedPayload(row.payload)
-      return table.add({
-        at: now(),
-        tick: tick(),
-        kind,
-        server,
-        connection,
-        direction,
-        method,
-        tool,
-        rpc,
-        cause,
-        reply,
-        status,
-        ms,
-        bytes,
-        summary,
-        payload,
-        sha256,
-      })
+      return table.add({ ...row, ...storedPayload(row.payload), at: now(), tick: tick(), server, connection })
     } catch (error) {
       deps.failed(error)
       return undefined

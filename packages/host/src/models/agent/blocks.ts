@@ -2,19 +2,13 @@ import type {
   CallToolResult,
   ContentBlock,
   GetPromptResult,
-  SamplingContent,
   SamplingMessage,
   ToolResultContent,
   ToolUseContent,
 } from '@jackfield/sdk'
 import { isForPersonOnly } from '../../shared/audience.ts'
 import type { ModelReply } from '../../types/index.ts'
-import { textBlock } from '../messages.ts'
-
-/** The blocks of a message as an array. */
-export function blocksOf(content: SamplingMessage['content']): SamplingContent[] {
-  return Array.isArray(content) ? content : [content]
-}
+import { blocksOf, textBlock } from '../messages.ts'
 
 /** The tool calls of a reply. */
 export function toolUses({ content }: Pick<ModelReply | SamplingMessage, 'content'>): ToolUseContent[] {
@@ -42,9 +36,9 @@ export function toolResult(
   }
 }
 
-/** A result that states why there is none. */
-export function failed(message: string): CallToolResult {
-  return { content: [{ type: 'text', text: message }], isError: true }
+/** A message of the user with one text. */
+export function userText(text: string): SamplingMessage {
+  return { role: 'user', content: { type: 'text', text } }
 }
 
 /**

@@ -1,7 +1,9 @@
 import { type CallToolResult, McpError } from '@jackfield/sdk'
+import { failure, textResult } from '../../core/call-results.ts'
 import type { CatalogTool, Host } from '../../types/index.ts'
 import { defaultCalls } from '../code/run.ts'
 import type { ModelTool } from '../tool-search/meter.ts'
+import type { CallOrigin, OfferedTools } from './tool-calls.ts'
 
 const characters = 18_000
 
@@ -46,26 +48,16 @@ export async function callCodeTool(
   host: Host,
   name: string,
   args: Record<string, unknown>,
-  {
-    maxCalls,
-    ...options
-  }: {
-    conversation: string
-    cause: number
-    maxCalls: number
-    isOn: (tool: CatalogTool) => boolean
-    signal?: AbortSignal
-  },
+  { maxCalls, ...options }: Omit<CallOrigin, 'onRow'> & Pick<OfferedTools, 'isOn'>,
 ): Promise<{ result: CallToolResult; calls?: number }> {
-  const failure = (message: string) => ({ result: { ...text(message), isError: true } })
-  if (name === names.describe) return { result: text(described(host, args, options.isOn)) }
-  if (typeof args.program !== 'string') return failure('run_code needs "program", a text.')
+  if (name === names.describe) return { result: textResult(described(host, args, options.isOn)) }
+  if (typeof args.program !== 'string') return { result: failure('run_code needs "program", a text.') }
   try {
     const limits = { calls: Math.min(maxCalls, defaultCalls) }
     const { result, calls } = await host.code.run(args.program, { ...options, limits })
     return { result, calls: calls.length }
   } catch (error) {
-    if (error instanceof McpError && error.code === 'INVALID') return failure(error.message)
+    if (error instanceof McpError && error.code === 'INVALID') return { result: failure(error.message) }
     throw error
   }
 }
@@ -91,8 +83,4 @@ function described(
   const list = lists.join('\n')
   const cut = list.length > characters ? `${list.slice(0, characters)}… [cut]` : list
   return `${host.code.types({ tools: [] })}\nThere are too many tools to declare at once. Ask for some with "tools":\n${cut}`
-}
-
-function text(value: string): CallToolResult {
-  return { content: [{ type: 'text', text: value }] }
 }

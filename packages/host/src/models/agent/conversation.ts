@@ -5,8 +5,10 @@ import {
   type SamplingMessage,
   type ToolUseContent,
 } from '@jackfield/sdk'
+import { failure } from '../../core/call-results.ts'
 import { forModel } from '../../shared/audience.ts'
 import { reasonWithFixes } from '../../shared/failures.ts'
+import { present } from '../../shared/json.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
   AttachedCopy,
@@ -24,7 +26,7 @@ import type {
   ToolSwitch,
 } from '../../types/index.ts'
 import { defaultResultCharacters } from '../fitted-result.ts'
-import { failed, toolResult, toolUses, wordsOf } from './blocks.ts'
+import { toolResult, toolUses, userText, wordsOf } from './blocks.ts'
 import { deferredResult, lateResultMessages, performUntilDeferred } from './late-calls.ts'
 import { wrappedCall } from './search-tools.ts'
 import type { ToolOutcome } from './tool-calls.ts'
@@ -209,9 +211,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       system: systemPrompt(host, options.system),
       tools: offer.tools(requestedModel),
       maxTokens,
-      ...(signal !== undefined && { signal }),
-      ...(onText !== undefined && { onText }),
-      ...(onWait !== undefined && { onWait }),
+      ...present({ signal, onText, onWait }),
     })
     return { reply, row, usage: reply.usage && { model: requestedModel.id, ...reply.usage } }
   }
@@ -227,7 +227,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     tally.calls += 1
     say.onToolCall?.({ type: 'start', id: use.id, name: wanted.name, arguments: wanted.input })
     if (written !== undefined) {
-      const result = failed(unreadableArguments(use.name, written))
+      const result = failure(unreadableArguments(use.name, written))
       transcript.result(toolResult(use, result))
       say.onToolCall?.(ended(use.id, wanted.name, { result, denied: false }))
       return
@@ -275,11 +275,11 @@ export function createConversation(options: ConversationOptions): Conversation {
       const done = await performUntilDeferred(host, wanted, { ...origin, signal }, offered, taskPatienceMs)
       // A result that arrived before the cancellation counts.
       if (!isCancelled() || 'later' in done || done.result.isError !== true) return done
-      const content = [...done.result.content, ...failed(cancelledByPerson).content]
+      const content = [...done.result.content, ...failure(cancelledByPerson).content]
       return { ...done, result: { ...done.result, content }, cancelled: true }
     } catch (error) {
       if (!isCancelled()) throw error
-      return { result: failed(cancelledByPerson), denied: false, cancelled: true }
+      return { result: failure(cancelledByPerson), denied: false, cancelled: true }
     } finally {
       running = undefined
     }
@@ -317,8 +317,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       characters: resultCharacters,
       conversation: transcript.id,
       tool: entry?.tool.name ?? name,
-      ...(entry !== undefined && { server: entry.server }),
-      ...(activity !== undefined && { activity }),
+      ...present({ server: entry?.server, activity }),
     })
   }
 
@@ -348,7 +347,7 @@ export function createConversation(options: ConversationOptions): Conversation {
     } finally {
       const ended =
         say.signal?.aborted === true ? 'The user stopped this turn' : 'This turn ended with an error'
-      const reason = failed(bound ?? `${ended}; the call has no result.`)
+      const reason = failure(bound ?? `${ended}; the call has no result.`)
       for (const use of uses.slice(done)) transcript.result(toolResult(use, reason))
     }
   }
@@ -372,7 +371,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       const end = (stopReason: Turn['stopReason']): Turn => ({ text: wordsOf(reply), stopReason, ...counts })
       if (uses.length === 0) return end(reply.stopReason)
       if (reply.stopReason === 'maxTokens') {
-        const cut = failed('The reply was cut off at its token limit, so this call was not run.')
+        const cut = failure('The reply was cut off at its token limit, so this call was not run.')
         for (const use of uses) transcript.result(toolResult(use, cut))
         return end('maxTokens')
       }
@@ -490,11 +489,7 @@ function unreadableArguments(name: string, written: string): string {
 }
 
 function lostCall(error: unknown): ToolOutcome {
-  return { result: failed(`The call failed: ${reasonWithFixes(error)}`), denied: false }
-}
-
-function userText(text: string): SamplingMessage {
-  return { role: 'user', content: { type: 'text', text } }
+  return { result: failure(`The call failed: ${reasonWithFixes(error)}`), denied: false }
 }
 
 /** Sends a request to a model and writes its row. */

@@ -1,6 +1,8 @@
 import type { CallToolResult, ContentBlock, SamplingContent, SamplingMessage } from '@jackfield/sdk'
+import { textResult } from '../../core/call-results.ts'
 import type { Host, HostTask, InboxItem } from '../../types/index.ts'
-import { blocksOf, promptMessages } from './blocks.ts'
+import { blocksOf } from '../messages.ts'
+import { promptMessages } from './blocks.ts'
 import { type CallOrigin, type OfferedTools, performCall, type ToolOutcome } from './tool-calls.ts'
 
 /** Milliseconds a turn waits for a task. */
@@ -62,11 +64,11 @@ export function deferredResult(later: DeferredCall): CallToolResult {
   if ('task' in later) {
     const { task } = later
     const text = `The server runs this call as a task in the background (task ${task.id}${task.message === undefined ? '' : `: ${task.message}`}). It has neither failed nor finished, and you get its result when it is available. Do not make the same call again meanwhile: continue with what does not need it, or end your turn.`
-    return { content: [{ type: 'text', text }] }
+    return textResult(text)
   }
   const { id } = later.question
   const text = `This call waits for the person, who deferred its question (question ${id.slice(0, 8)} of their inbox). It has neither failed nor finished, and you get its result when it is available. Do not make the same call again meanwhile: continue with what does not need it, or end your turn.`
-  return { content: [{ type: 'text', text }] }
+  return textResult(text)
 }
 
 /** The message to the model with a result that arrived after its turn. */

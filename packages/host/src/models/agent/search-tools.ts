@@ -1,4 +1,5 @@
 import type { CallToolResult } from '@jackfield/sdk'
+import { failure, textResult } from '../../core/call-results.ts'
 import { isRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { CatalogTool, Host } from '../../types/index.ts'
@@ -86,7 +87,7 @@ export function callSearchTool(
     case names.inspect:
       return inspect(host, args, isOn)
     default:
-      return failed('call_tool needs "name", a tool that search_tools found, and "arguments", an object.')
+      return failure('call_tool needs "name", a tool that search_tools found, and "arguments", an object.')
   }
 }
 
@@ -96,7 +97,7 @@ function search(
   isOn: (tool: CatalogTool) => boolean,
 ): CallToolResult {
   if (typeof query !== 'string' || query.trim() === '') {
-    return failed('search_tools needs "query": a few words that say what you want to do.')
+    return failure('search_tools needs "query": a few words that say what you want to do.')
   }
   const servers = new Set(
     host
@@ -105,7 +106,7 @@ function search(
       .map((entry) => entry.server),
   )
   if (typeof server === 'string' && !servers.has(server)) {
-    return failed(
+    return failure(
       `There are no tools of a server "${server}". Servers are: ${[...servers].slice(0, bounds.servers).join(', ')}.`,
     )
   }
@@ -114,9 +115,9 @@ function search(
     limit: typeof limit === 'number' ? Math.min(limit, bounds.found) : 8,
     ...(typeof server === 'string' && { server }),
   })
-  if (matches.length === 0) return text('No match. Try other words, or leave "server" out.')
+  if (matches.length === 0) return textResult('No match. Try other words, or leave "server" out.')
   const lines = matches.map(({ tool }) => shown(tool, detail))
-  return text(within([`${matches.length} of ${total}, the best first:`, ...lines]))
+  return textResult(within([`${matches.length} of ${total}, the best first:`, ...lines]))
 }
 
 function inspect(
@@ -126,7 +127,7 @@ function inspect(
 ): CallToolResult {
   const names = Array.isArray(wanted) ? wanted.filter((name) => typeof name === 'string') : []
   if (names.length === 0)
-    return failed('inspect_tool needs "names": a list of tools that search_tools found.')
+    return failure('inspect_tool needs "names": a list of tools that search_tools found.')
   const tools = new Map(
     host
       .tools()
@@ -137,7 +138,7 @@ function inspect(
     const entry = tools.get(name)
     return entry === undefined ? `There is no tool "${oneLine(name)}" at present.` : shown(entry, 'full')
   })
-  return text(within(found))
+  return textResult(within(found))
 }
 
 function shown({ name, server, tool }: CatalogTool, detail: unknown): string {
@@ -172,12 +173,4 @@ function within(parts: readonly string[]): string {
     ...kept,
     ...(left > 0 ? [`… ${left} more did not fit; ask for fewer or for less detail.`] : []),
   ].join('\n')
-}
-
-function text(value: string): CallToolResult {
-  return { content: [{ type: 'text', text: value }] }
-}
-
-function failed(message: string): CallToolResult {
-  return { ...text(message), isError: true }
 }

@@ -1,19 +1,13 @@
-import type { CallToolResult } from '@jackfield/sdk'
-import type { CatalogTool, Decision, Host } from '../../types/index.ts'
+import { failure } from '../../core/call-results.ts'
+import type { CatalogTool, Host } from '../../types/index.ts'
 import { nearNames } from '../listed-models.ts'
 import { callCodeTool, isCodeTool } from './code-tools.ts'
+import type { LateResult } from './conversation.ts'
 import { callSearchTool, isSearchTool } from './search-tools.ts'
 import { callVirtual, isVirtual } from './virtual-tools.ts'
 
 /** The outcome of one tool call of the model. */
-export interface ToolOutcome {
-  result: CallToolResult
-  denied: boolean
-  /** The user cancelled this call, and the turn continued. */
-  cancelled?: true
-  decision?: Decision
-  /** The row of the call, if it went through the broker. */
-  activity?: number
+export interface ToolOutcome extends Omit<LateResult, 'type' | 'id' | 'name'> {
   /** The host was closed while the call waited for an answer; answering resumes it in another program. */
   suspended?: boolean
   /** Tool calls of a program. */
@@ -66,11 +60,11 @@ export async function performCall(
     const near = namesLike(name, names)
     const instead = near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`
     const message = `There is no tool "${name}" at present.${instead} If it was there before, its server is no longer available or no longer offers it.`
-    return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: false }
+    return { result: failure(message), denied: false }
   }
   if (!isOn(entry)) {
     const message = `${name} was not called: the person switched it off in this conversation. Do not try it again or another way around it; say what you wanted it for.`
-    return { result: { content: [{ type: 'text', text: message }], isError: true }, denied: true }
+    return { result: failure(message), denied: true }
   }
   const done = await host.call(name, input, { caller: 'chat', ...origin })
   const { result, denied, decision, activity, suspended } = done

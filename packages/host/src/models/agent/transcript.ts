@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { SamplingMessage, ToolResultContent, ToolUseContent } from '@jackfield/sdk'
+import { failure } from '../../core/call-results.ts'
 import { oneLine } from '../../shared/text.ts'
 import type {
   AttachedCopy,
@@ -9,7 +10,8 @@ import type {
   ModelUsage,
   ToolSwitch,
 } from '../../types/index.ts'
-import { blocksOf, failed, toolResult, toolUses, wordsOf } from './blocks.ts'
+import { blocksOf } from '../messages.ts'
+import { toolResult, toolUses, userText, wordsOf } from './blocks.ts'
 import { wrappedCall } from './search-tools.ts'
 
 const titleLength = 60
@@ -45,7 +47,7 @@ export class Transcript {
     this.unfinished = openCalls(this.messages)
     const repairs = this.unfinished.map((use) => ({
       kind: 'result' as const,
-      result: toolResult(use, failed(lost)),
+      result: toolResult(use, failure(lost)),
     }))
     for (const entry of repairs) this.#apply(entry)
     this.#unsaved = repairs
@@ -234,10 +236,6 @@ function attachedEntry({ messages, because, ...copy }: AttachedCopy): Conversati
       attached: { server, uri, title, at, tokens, ...(because !== undefined && { because }) },
     },
   ]
-}
-
-function userText(text: string): SamplingMessage {
-  return { role: 'user', content: { type: 'text', text } }
 }
 
 function shortened(text: string): string {

@@ -1,8 +1,8 @@
 import type { CallToolResult, ContentBlock } from '@jackfield/sdk'
+import { failure, textResult } from '../../core/call-results.ts'
 import { reasonWithFixes } from '../../shared/failures.ts'
-import type { Host, ModelRequest } from '../../types/index.ts'
-
-type ModelTool = NonNullable<ModelRequest['tools']>[number]
+import type { Host } from '../../types/index.ts'
+import type { ModelTool } from '../tool-search/meter.ts'
 
 /** Maximum entries of one kind shown to the model at once; `match` filters. */
 const shown = 100
@@ -74,7 +74,7 @@ export async function callVirtual(
   args: Record<string, unknown>,
   signal: AbortSignal | undefined,
 ): Promise<CallToolResult> {
-  if (name === 'list_resources') return text(listing(host, args))
+  if (name === 'list_resources') return textResult(listing(host, args))
   if (name === 'read_result') return readStored(host, conversation, args)
   const { server, uri } = args
   if (typeof server !== 'string' || typeof uri !== 'string') {
@@ -98,7 +98,7 @@ export async function callVirtual(
         ? { type: 'image', data: entry.blob, mimeType: entry.mimeType }
         : { type: 'resource', resource: entry },
     )
-    return content.length === 0 ? text('(the resource is empty)') : { content }
+    return content.length === 0 ? textResult('(the resource is empty)') : { content }
   } catch (error) {
     signal?.throwIfAborted()
     return failure(`${uri} could not be read from ${server}: ${reasonWithFixes(error)}`)
@@ -119,10 +119,10 @@ function readStored(host: Host, conversation: string, args: Record<string, unkno
       },
       { conversation },
     )
-    if (part.next === undefined && part.from === 0) return text(part.text)
+    if (part.next === undefined && part.from === 0) return textResult(part.text)
     const end = part.from + part.text.length
     const rest = part.next === undefined ? 'the end' : `go on with "from": ${part.next}`
-    return text(`${part.text}\n[characters ${part.from} to ${end} of ${part.total}; ${rest}]`)
+    return textResult(`${part.text}\n[characters ${part.from} to ${end} of ${part.total}; ${rest}]`)
   } catch (error) {
     return failure(reasonWithFixes(error))
   }
@@ -157,12 +157,4 @@ function section(title: string, lines: string[]): string[] {
 
 function line(server: string, uri: string, title: string, description: string | undefined): string {
   return `- ${server}  ${uri}  ${title}${description === undefined ? '' : `: ${description}`}`
-}
-
-function text(value: string): CallToolResult {
-  return { content: [{ type: 'text', text: value }] }
-}
-
-function failure(message: string): CallToolResult {
-  return { ...text(message), isError: true }
 }

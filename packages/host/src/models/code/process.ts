@@ -4,6 +4,7 @@ import { dirname, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { withoutInheritedDescriptors } from '@jackfield/sdk/client/stdio'
 import { reasonOf } from '../../shared/text.ts'
+import type { CodeLimits } from '../../types/index.ts'
 
 const file = fileURLToPath(new URL(`./program-process${extname(import.meta.url)}`, import.meta.url))
 const engineMegabytes = 256
@@ -65,16 +66,12 @@ export function startProgram(
 }
 
 /** The job of a program's process. */
-export interface Job {
+export interface Job extends Required<Omit<CodeLimits, 'totalMs'>> {
   program: string
   /** The file name in error messages. */
   file: string
   /** Servers with their tools, by name. */
   servers: readonly (readonly [server: string, tools: readonly string[]])[]
-  memoryBytes: number
-  cpuMs: number
-  outputCharacters: number
-  calls: number
 }
 
 /** Messages from the process. */

@@ -2,7 +2,7 @@ import { type CallToolResult, type ContentBlock, McpError } from '@jackfield/sdk
 import { readJson } from '@jackfield/sdk/internal'
 import { forModel } from '../../shared/audience.ts'
 import { reasonWithFixes } from '../../shared/failures.ts'
-import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import { isRecord, type JsonRecord, parsed } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type {
   BrokeredCall,
@@ -13,6 +13,7 @@ import type {
   Host,
   HostEvent,
 } from '../../types/index.ts'
+import { textIn } from '../fitted-result.ts'
 import { type FromProgram, type Job, type ProgramProcess, startProgram } from './process.ts'
 
 interface RunDeps {
@@ -174,7 +175,7 @@ class ContentHandles {
       return { ...facts(block), handle: this.#blocks.length - 1 }
     })
     const text = textOf(result)
-    const data = result.structuredContent ?? jsonIn(text)
+    const data = result.structuredContent ?? parsed(text)
     return { text, ...(data !== undefined && { data }), content }
   }
 
@@ -185,12 +186,7 @@ class ContentHandles {
 
 /** All text of a result. */
 function textOf(result: CallToolResult): string {
-  return result.content
-    .flatMap((block) => {
-      if (block.type === 'text') return [block.text]
-      return block.type === 'resource' && 'text' in block.resource ? [block.resource.text] : []
-    })
-    .join('\n')
+  return result.content.flatMap((block) => textIn(block) ?? []).join('\n')
 }
 
 function facts(block: ContentBlock): JsonRecord {
@@ -211,14 +207,6 @@ function facts(block: ContentBlock): JsonRecord {
         ...('text' in block.resource && { text: block.resource.text }),
       }
     }
-  }
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return readJson(text)
-  } catch {
-    return undefined
   }
 }
 

@@ -21,8 +21,7 @@ export const offlineModel: Model = {
   async generate(request): Promise<ModelReply> {
     request.signal?.throwIfAborted()
     const reply = fit(answer(request), request)
-    const blocks = Array.isArray(reply.content) ? reply.content : [reply.content]
-    for (const block of blocks) if (block.type === 'text') request.onText?.(block.text)
+    for (const block of blocksOf(reply.content)) if (block.type === 'text') request.onText?.(block.text)
     return reply
   },
 }

@@ -1,5 +1,5 @@
 import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
-import { readJson } from '@jackfield/sdk/internal'
+import { parsed, present } from '../../shared/json.ts'
 import type { ModelRequest } from '../../types/index.ts'
 import { blocksOf, textOf } from '../messages.ts'
 import { addDays, iso } from './dates.ts'
@@ -223,9 +223,7 @@ function book(plan: Plan, destination: string, best: Done | undefined): Move {
     origin: trip.origin,
     departure: trip.start,
     returnDate: trip.end,
-    ...(trip.travelers !== undefined && { travelers: trip.travelers }),
-    ...(trip.budget !== undefined && { budget: trip.budget }),
-    ...(flight !== undefined && { outboundFlight: flight }),
+    ...present({ travelers: trip.travelers, budget: trip.budget, outboundFlight: flight }),
   })
 }
 
@@ -400,12 +398,8 @@ function baseName(name: string): string {
 /** The last text that is a JSON object or array. */
 function jsonIn(texts: readonly string[]): unknown {
   for (const text of texts.toReversed()) {
-    if (!/^\s*[[{]/.test(text)) continue
-    try {
-      return readJson(text)
-    } catch {
-      // Text that only starts like JSON.
-    }
+    const value = /^\s*[[{]/.test(text) ? parsed(text) : undefined
+    if (value !== undefined) return value
   }
   return undefined
 }

@@ -8,6 +8,7 @@ import type {
   SamplingLimits,
   SamplingSettings,
 } from '../../types/index.ts'
+import { blocksOf } from '../messages.ts'
 import type { SamplingRedactor } from './redact.ts'
 
 type Money = { cost: number; currency: string }
@@ -17,6 +18,11 @@ interface Reserve {
   tokens: number
   /** Undefined if the model has no price. */
   money: Money | undefined
+}
+
+interface Usage {
+  tokens: number
+  cost: Money | undefined
 }
 
 /** A request exceeds the server's limits. */
@@ -77,15 +83,15 @@ export class Spending {
   readonly #now: () => number
   readonly #use: { id: number; server: string; limits: SamplingLimits }
   /** As stored. */
-  #reserved: { tokens: number; cost: Money | undefined }
+  #reserved: Usage
   /** The actual usage. */
-  #spent: { tokens: number; cost: Money | undefined } = { tokens: 0, cost: undefined }
+  #spent: Usage = { tokens: 0, cost: undefined }
   #auto = false
 
   constructor(
     table: SamplingTable,
     now: () => number,
-    use: { id: number; server: string; limits: SamplingLimits; tokens: number; cost: Money | undefined },
+    use: Usage & { id: number; server: string; limits: SamplingLimits },
   ) {
     const { id, server, limits, tokens, cost } = use
     this.#table = table
@@ -145,10 +151,7 @@ export class Spending {
   }
 }
 
-function sum(
-  spent: { tokens: number; cost: Money | undefined },
-  more: Reserve,
-): { tokens: number; cost: Money | undefined } {
+function sum(spent: Usage, more: Reserve): Usage {
   const { money } = more
   const tokens = spent.tokens + more.tokens
   if (money === undefined || spent.cost === undefined) return { tokens, cost: money ?? spent.cost }
@@ -215,20 +218,14 @@ export function requestTokens({
   messages,
   tools,
 }: Pick<CreateMessageParams, 'systemPrompt' | 'messages' | 'tools'>): number {
-  const characters = messages.reduce(
-    (sum, { content }) =>
-      sum +
-      tokensPerMessage +
-      (Array.isArray(content) ? content : [content]).reduce((all, block) => all + blockTokens(block), 0),
-    0,
-  )
+  const characters = messages.reduce((sum, message) => sum + tokensPerMessage + replyTokens(message), 0)
   const offered = tools === undefined ? 0 : textTokens(JSON.stringify(tools))
   return characters + offered + (systemPrompt === undefined ? 0 : textTokens(systemPrompt) + tokensPerMessage)
 }
 
-/** Tokens of a reply, estimated in the same way if its model does not report them. */
+/** Tokens of the content of a message or reply, estimated in the same way if its model does not report them. */
 export function replyTokens({ content }: Pick<ModelReply, 'content'>): number {
-  return (Array.isArray(content) ? content : [content]).reduce((sum, block) => sum + blockTokens(block), 0)
+  return blocksOf(content).reduce((sum, block) => sum + blockTokens(block), 0)
 }
 
 function blockTokens(block: SamplingContent): number {
@@ -249,7 +246,7 @@ export function costOf(
   facts: ModelFacts | undefined,
   inputTokens: number,
   outputTokens: number,
-): { cost: number; currency: string } | undefined {
+): Money | undefined {
   if (facts?.cost === undefined) return undefined
   const cost = (inputTokens * facts.cost.input + outputTokens * facts.cost.output) / 1_000_000
   return { cost, currency: facts.currency ?? 'USD' }
@@ -283,8 +280,5 @@ export function factsOf({ models }: SamplingSettings, model: string): ModelFacts
 /** The maximum usage of one request with a model. */
 export function reserveFor(params: CreateMessageParams, facts: ModelFacts | undefined): Reserve {
   const inputTokens = requestTokens(params)
-  return {
-    tokens: inputTokens + params.maxTokens,
-    money: costOf(facts, inputTokens, params.maxTokens),
-  }
+  return { tokens: inputTokens + params.maxTokens, money: costOf(facts, inputTokens, params.maxTokens) }
 }

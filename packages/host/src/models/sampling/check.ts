@@ -2,6 +2,7 @@ import type { CreateMessageParams, CreateMessageResult, SamplingContent } from '
 import { checkSampling } from '@jackfield/sdk/internal'
 import { inWords, isRecord } from '../../shared/json.ts'
 import type { ModelReply } from '../../types/index.ts'
+import { blocksOf } from '../messages.ts'
 
 const blockTypes = ['text', 'image', 'audio', 'tool_use', 'tool_result']
 
@@ -63,10 +64,6 @@ function usesFault(
   if (unknownUse !== undefined)
     return `it uses the tool "${unknownUse.name}", which the request does not offer`
   return new Set(uses.map((use) => use.id)).size === uses.length ? undefined : 'two tool uses share one id'
-}
-
-function blocksOf(content: CreateMessageResult['content']): SamplingContent[] {
-  return Array.isArray(content) ? content : [content]
 }
 
 function blockFault(block: SamplingContent): string | undefined {

@@ -1,6 +1,6 @@
 import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from '@jackfield/sdk'
 import type { ActivityLog } from '../../log/store/activity-log.ts'
-import { isRecord } from '../../shared/json.ts'
+import { isRecord, present } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type {
   Activity,
@@ -11,7 +11,7 @@ import type {
   Redaction,
   SamplingContext,
 } from '../../types/index.ts'
-import { limitTokens } from '../messages.ts'
+import { blocksOf, limitTokens } from '../messages.ts'
 import { estimateTokens } from '../tool-search/meter.ts'
 import { costOf, factsOf, replyTokens, requestTokens, reserveFor, type Spending } from './budget.ts'
 import { replyFault } from './check.ts'
@@ -76,16 +76,9 @@ function faultOf({ unreadable = {}, stopReason }: ModelReply): string | undefine
 }
 
 function requestOf(params: CreateMessageParams, signal: AbortSignal): Parameters<Model['generate']>[0] {
-  return {
-    messages: params.messages,
-    maxTokens: params.maxTokens,
-    signal,
-    ...(params.systemPrompt !== undefined && { system: params.systemPrompt }),
-    ...(params.tools !== undefined && { tools: params.tools }),
-    ...(params.toolChoice?.mode !== undefined && { toolChoice: params.toolChoice.mode }),
-    ...(params.temperature !== undefined && { temperature: params.temperature }),
-    ...(params.stopSequences !== undefined && { stopSequences: params.stopSequences }),
-  }
+  const { messages, maxTokens, systemPrompt: system, tools, toolChoice, temperature, stopSequences } = params
+  const given = { system, tools, toolChoice: toolChoice?.mode, temperature, stopSequences }
+  return { messages, maxTokens, signal, ...present(given) }
 }
 
 function redactionSummary(redactions: readonly Redaction[]): { rule: string; count: number }[] {
@@ -94,7 +87,7 @@ function redactionSummary(redactions: readonly Redaction[]): { rule: string; cou
 
 /** A single block is not an array, as in every revision. */
 function resultOf(reply: ModelReply): CreateMessageResult {
-  const blocks = Array.isArray(reply.content) ? reply.content : [reply.content]
+  const blocks = blocksOf(reply.content)
   const [only = { type: 'text', text: '' } as const] = blocks
   return {
     role: 'assistant',

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
-import { canonical, frozenCopy } from '../../shared/json.ts'
-import type { HostAnswers, ModelChoice, SamplingCandidate, SamplingContext } from '../../types/index.ts'
+import { canonical, frozenCopy, type JsonRecord } from '../../shared/json.ts'
+import type {
+  HostAnswers,
+  ModelChoice,
+  SamplingCandidate,
+  SamplingContext,
+  SamplingStage,
+} from '../../types/index.ts'
 import type { Spending, Weigher } from './budget.ts'
 import { requestFault, resultFault } from './check.ts'
 import { chosenByPerson } from './choose.ts'
@@ -37,31 +43,15 @@ export async function reviewRequest(
   const context = contextFor(asked, cause, deps.activity)
   const model = models.find(({ id }) => id === choice.model)
   if (passesOffline(server, model, deps)) {
-    recorder.note(
-      {
-        kind: 'sampling',
-        server,
-        cause: row.id,
-        summary: `The offline planner answers ${server} without a review`,
-        detail: { stage: 'request', passing: { by: 'offline' }, model: choice.model, ...ignored(context) },
-      },
-      'allowed',
-    )
+    const detail = { passing: { by: 'offline' }, model: choice.model, ...ignored(context) }
+    notePassed('request', `The offline planner answers ${server} without a review`, detail, sampling, deps)
     return { params: asked, choice, context: undefined }
   }
   const passing = grants.find(server, 'request', cause.conversation)
   const outcome = passing === undefined ? undefined : spending.passes()
   if (passing !== undefined && outcome !== undefined && 'left' in outcome) {
-    recorder.note(
-      {
-        kind: 'sampling',
-        server,
-        cause: row.id,
-        summary: `The request of ${server} passes without review`,
-        detail: { stage: 'request', passing, left: outcome.left, ...ignored(context) },
-      },
-      'allowed',
-    )
+    const detail = { passing, left: outcome.left, ...ignored(context) }
+    notePassed('request', `The request of ${server} passes without review`, detail, sampling, deps)
     return { params: asked, choice, context: undefined }
   }
   const asksAnyway = outcome !== undefined && 'why' in outcome ? { notPassed: outcome.why } : {}
@@ -121,6 +111,17 @@ export async function reviewRequest(
   throw new Error(`The answer could not be used: ${problem}`)
 }
 
+/** Records that a stage needs no review. */
+function notePassed(
+  stage: SamplingStage,
+  summary: string,
+  detail: JsonRecord,
+  { server, row }: SamplingRequest,
+  { recorder }: SamplingDeps,
+): void {
+  recorder.note({ kind: 'sampling', server, cause: row.id, summary, detail: { stage, ...detail } }, 'allowed')
+}
+
 /** Context that a server requested and did not get is logged. */
 function ignored(context: SamplingContext | undefined): { contextIgnored?: string } {
   return context === undefined ? {} : { contextIgnored: context.wanted }
@@ -176,33 +177,16 @@ export async function reviewResult(
   const model = models.find(({ id }) => id === choice.model)
   const isFirst = earlier.length === 0 && failed.problem === undefined
   if (isFirst && passesOffline(server, model, deps)) {
-    recorder.note(
-      {
-        kind: 'sampling',
-        server,
-        cause: row.id,
-        summary: `The offline planner answered ${server} without a review`,
-        detail: { stage: 'result', passing: { by: 'offline' }, result },
-      },
-      'allowed',
-    )
+    const detail = { passing: { by: 'offline' }, result }
+    notePassed('result', `The offline planner answered ${server} without a review`, detail, sampling, deps)
     deps.emit({ type: 'sampling', server, model: choice.model })
-    return { result: result }
+    return { result }
   }
   const passing = isFirst ? grants.find(server, 'result', cause.conversation) : undefined
   const outcome = passing === undefined ? undefined : spending.passes()
   if (passing !== undefined && outcome !== undefined && 'left' in outcome) {
-    recorder.note(
-      {
-        kind: 'sampling',
-        server,
-        cause: row.id,
-        summary: `The answer to ${server} passes without review`,
-        detail: { stage: 'result', passing, result },
-      },
-      'allowed',
-    )
-    return { result: result }
+    notePassed('result', `The answer to ${server} passes without review`, { passing, result }, sampling, deps)
+    return { result }
   }
   let { problem } = failed
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
@@ -241,14 +225,11 @@ export async function reviewResult(
       step.close('error', { by, reason: problem })
       continue
     }
-    const chosen = answer.chosen === undefined ? { model: choice.model, result } : earlier[answer.chosen]
-    if (chosen === undefined) {
-      problem = `there is no earlier response ${answer.chosen}`
-      step.close('error', { by, reason: problem })
-      continue
-    }
+    const given = answer.chosen === undefined ? { model: choice.model, result } : earlier[answer.chosen]
+    const chosen = given ?? { model: choice.model, result }
     const finalResult = answer.result === undefined ? chosen.result : frozenCopy(answer.result)
-    problem = resultFault(params, finalResult)
+    problem =
+      given === undefined ? `there is no earlier response ${answer.chosen}` : resultFault(params, finalResult)
     if (problem !== undefined) {
       step.close('error', { by, reason: problem })
       continue

@@ -5,6 +5,7 @@ import { NoSurfaceError, unansweredError } from '../../core/inbox/question-queue
 import { frozenCopy } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { Activity, Cause, Model, SamplingService, SamplingUsage } from '../../types/index.ts'
+import { blocksOf } from '../messages.ts'
 import {
   Budget,
   createWeigher,
@@ -110,7 +111,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
       } catch (error) {
         if (sampling.signal.aborted) throw error
         // The user can still send what was generated before.
-        candidates = { generated: generated, earlier, problem: reasonOf(error) }
+        candidates = { generated, earlier, problem: reasonOf(error) }
       }
     }
   }
@@ -201,7 +202,7 @@ function settled(spending: Spending): void {
 }
 
 function usesTools({ content }: CreateMessageParams['messages'][number]): boolean {
-  return (Array.isArray(content) ? content : [content]).some((block) => block.type === 'tool_use')
+  return blocksOf(content).some((block) => block.type === 'tool_use')
 }
 
 const dayMs = 86_400_000

@@ -326,7 +326,6 @@ export class ServerConnection {
     this.#listCache.refreshAll()
   }
 
-  /** Stops an idle lazy server. */
   #goToSleep(): void {
     clearTimeout(this.#sleepTimer)
     const client = this.#client

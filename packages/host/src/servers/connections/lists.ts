@@ -186,7 +186,6 @@ const empty: Readonly<Record<ListKind, Partial<ServerLists>>> = {
   resources: { resources: [], templates: [] },
 }
 
-/** Why a list could not be fetched. */
 interface ListProblem {
   reason: string
   error: Failure | undefined
@@ -282,11 +281,6 @@ export class StoredLists {
     const text = JSON.stringify(Object.fromEntries(known))
     if (text !== this.#last) this.#table.put(this.#identity(), this.#principal, text)
     this.#last = text
-  }
-
-  forget(): void {
-    this.#last = ''
-    this.#table.forget(this.#identity())
   }
 }
 

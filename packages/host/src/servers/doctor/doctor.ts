@@ -222,7 +222,6 @@ function listed(names: readonly string[]): string {
   return `${names.toSorted().slice(0, maxNames).join(', ')}${more}`
 }
 
-/** Whether the file may be started. */
 async function mayRun(file: string): Promise<{ finding: Finding; found: true }> {
   try {
     await access(file, constants.X_OK)
@@ -288,7 +287,6 @@ async function tryToConnect(target: ClientTransportFactory, options: ConnectOpti
   }
 }
 
-/** Whether the process runs. */
 function checkStart({ error }: Tried, stderr: string): { finding: Finding; found: true } {
   if (!(error instanceof McpError)) return { finding: { message: 'it runs' }, found: true }
   const { code, details, message } = error
@@ -340,7 +338,6 @@ function handshakeAdvice(error: unknown): string {
   return 'It responds, but not with valid MCP messages. Report the output above to its author.'
 }
 
-/** Whether all its lists can be fetched. */
 async function checkLists(client: Client, withinMs: number): Promise<{ finding: Finding; found: true }> {
   const { lists, problems } = await refreshLists(client, noLists, everyKind, withinMs)
   const [problem] = problems.values()

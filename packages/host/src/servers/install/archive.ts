@@ -3,15 +3,6 @@ import { McpError } from '@jackfield/sdk'
 import { libraries } from '../../shared/libraries.ts'
 import { oneLine } from '../../shared/text.ts'
 
-/** Limits of a bundle. */
-interface ArchiveLimits {
-  /** Bytes of all files together. */
-  readonly bytes: number
-  readonly files: number
-  /** Maximum compression ratio of a file. */
-  readonly ratio: number
-}
-
 /** One file of an archive. */
 export interface PackedFile {
   /** With `/` as separator; never absolute, never with `..`. */
@@ -30,7 +21,8 @@ interface Entry {
   readonly encrypted: boolean
 }
 
-const archiveLimits: ArchiveLimits = { bytes: 500_000_000, files: 50_000, ratio: 200 }
+/** Bytes and number of all files together, and the maximum compression ratio of one. */
+const limits = { bytes: 500_000_000, files: 50_000, ratio: 200 }
 
 const endSignature = 0x06054b50
 const entrySignature = 0x02014b50
@@ -49,8 +41,8 @@ const folder = 0o040000
  * The files of a zip archive. Its whole directory is checked before anything is unpacked.
  * @throws McpError 'INVALID' for an invalid archive or one with paths outside it, 'LIMIT' for one that is too large
  */
-export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimits): PackedFile[] {
-  const entries = directory(bytes, limits)
+export function unpacked(bytes: Uint8Array): PackedFile[] {
+  const entries = directory(bytes)
   const files = new Map<string, Entry>()
   const folded = new Set<string>()
   let packed = 0
@@ -106,7 +98,7 @@ export function unpacked(bytes: Uint8Array, limits: ArchiveLimits = archiveLimit
   })
 }
 
-function directory(bytes: Uint8Array, limits: ArchiveLimits): Entry[] {
+function directory(bytes: Uint8Array): Entry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let end = bytes.length - endSize
   const last = Math.max(0, end - maxCommentChars)

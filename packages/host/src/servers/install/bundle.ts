@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { McpError } from '@jackfield/sdk'
-import { readJson } from '@jackfield/sdk/internal'
 import { givenValues, partsOf } from '../../config/variables.ts'
-import { inWords, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { inWords, isRecord, type JsonRecord, parsed } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { InstallPlan, NeededValue, StdioServerConfig, TrustFinding } from '../../types/index.ts'
 import { scanCommand } from '../launch/command-scan.ts'
@@ -86,12 +85,7 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
       config: (values) =>
         started(start, folder, options.home, (id) => {
           const need = needs.find((one) => one.id === id)
-          if (need === undefined) {
-            throw new McpError(
-              'INVALID',
-              `The bundle uses "${oneLine(id)}", which is not among its user_config`,
-            )
-          }
+          if (need === undefined) throw invalid(`uses "${oneLine(id)}", which is not among its user_config`)
           if (need.secret !== undefined)
             return need.required || has(values, id) ? [placeholderFor(need, '')] : []
           return given(need, values).map((value) => placeholderFor(need, value))
@@ -191,7 +185,6 @@ interface BundleCommand {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** The contents of a bundle's manifest. */
 interface Manifest {
   readonly name: string
   readonly version: string
@@ -219,7 +212,9 @@ const plainVersion = /^[A-Za-z0-9][\w.+-]{0,99}$/
  * @throws McpError 'INVALID' for unsupported content
  */
 export function readManifest(text: string, platform: NodeJS.Platform): Manifest {
-  const manifest = object(parsed(text), 'manifest.json')
+  const value = parsed(text)
+  if (value === undefined) throw invalid('has a manifest.json that is not JSON')
+  const manifest = object(value, 'manifest.json')
   const form = inWords(manifest['manifest_version'] ?? manifest['dxt_version'])
   if (!versions.includes(form)) {
     throw invalid(`is written for manifest version ${oneLine(form)}; known here are ${versions.join(', ')}`)
@@ -308,14 +303,6 @@ function record(value: unknown): Record<string, string> {
   if (value === undefined) return {}
   const all = Object.entries(object(value, 'server.mcp_config.env'))
   return Object.fromEntries(all.map(([name, text]) => [name, string(text, `env.${name}`)]))
-}
-
-function parsed(text: string): unknown {
-  try {
-    return readJson(text)
-  } catch {
-    throw invalid('has a manifest.json that is not JSON')
-  }
 }
 
 function object(value: unknown, what: string): JsonRecord {

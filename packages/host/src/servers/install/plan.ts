@@ -1,8 +1,8 @@
 import { McpError } from '@jackfield/sdk'
 import { parseConfig, textsOf } from '../../config/config.ts'
 import { givenValues, partsOf } from '../../config/variables.ts'
-import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
-import { oneLine } from '../../shared/text.ts'
+import { inWords, isDeeper, isRecord, type JsonRecord, present } from '../../shared/json.ts'
+import { oneLine, shellWord } from '../../shared/text.ts'
 import type {
   ConfigInput,
   InstallPlan,
@@ -27,7 +27,9 @@ export function planFrom(document: Readonly<JsonRecord>, name?: string): Install
   if (![document['packages'], document['remotes']].some(Array.isArray)) {
     throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it has nothing to start`)
   }
-  const { servers, problems } = parseConfig(published(document), { file: 'server.json', env: {} })
+  const { version, packages, remotes } = document
+  const used = JSON.stringify({ name: document['name'], version, packages, remotes })
+  const { servers, problems } = parseConfig(used, { file: 'server.json', env: {} })
   const [entry] = Object.entries(servers)
   if (entry === undefined) {
     const why = problems.find(({ severity }) => severity === 'error')?.message ?? 'has nothing to start'
@@ -38,7 +40,6 @@ export function planFrom(document: Readonly<JsonRecord>, name?: string): Install
   const inputs = from?.inputs ?? []
   refuseVariables(full, config, inputs)
   refuseUnclearPackage(config, document)
-  const { version } = document
   return {
     ...planOf(called, config, inputs),
     publisher: full.slice(0, full.lastIndexOf('/')),
@@ -58,9 +59,7 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
       id,
       required: true,
       kind: 'text',
-      ...(description !== undefined && { description }),
-      ...(input.default !== undefined && { default: input.default }),
-      ...(options !== undefined && { options }),
+      ...present({ description, default: input.default, options }),
       ...(password && { secret: `${name}.${id}`.replaceAll('}', '') }),
     }
   })
@@ -86,11 +85,6 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
           .join('')
       }),
   }
-}
-
-/** The parts of a server document that are used. Everything else in it is ignored. */
-function published({ name, version, packages, remotes }: Readonly<JsonRecord>): string {
-  return JSON.stringify({ name, version, packages, remotes })
 }
 
 /** The publisher must not read variables and files of this machine through its texts. */
@@ -352,7 +346,7 @@ export function given(
 
 /** The command line or URL. */
 export function commandOf(config: ServerConfig): string {
-  return 'url' in config ? config.url : wordsOf(config).map(quoted).join(' ')
+  return 'url' in config ? config.url : wordsOf(config).map(shellWord).join(' ')
 }
 
 /** Program and arguments, or the URL alone. */
@@ -360,7 +354,6 @@ export function wordsOf(config: ServerConfig): string[] {
   return 'url' in config ? [config.url] : [config.command, ...(config.args ?? [])]
 }
 
-/** Maps every text of a server. */
 function mapTexts(config: ServerConfig, text: (given: string) => string): ServerConfig {
   const record = (all: Record<string, string>): Record<string, string> =>
     Object.fromEntries(Object.entries(all).map(([name, value]) => [name, text(value)]))
@@ -375,8 +368,4 @@ function mapTexts(config: ServerConfig, text: (given: string) => string): Server
     ...(args !== undefined && { args: args.map(text) }),
     ...(env !== undefined && { env: record(env) }),
   }
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./${}-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

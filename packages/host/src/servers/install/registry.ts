@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
 import type { Fetch } from '@jackfield/sdk/client'
-import { readJson } from '@jackfield/sdk/internal'
 import type { ConfigEnvironment } from '../../config/variables.ts'
 import { FixableError } from '../../shared/failures.ts'
-import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { inWords, isDeeper, isRecord, type JsonRecord, parsed } from '../../shared/json.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type { Registry, RegistryServer } from '../../types/index.ts'
 import { fetchIn } from '../network/fetch.ts'
@@ -53,7 +52,7 @@ export function createRegistry({
         redirect: 'error',
         signal: until,
       })
-      text = await bounded(response)
+      text = (await bounded(response, maxResponseBytes, 'The registry sent more than')).toString('utf8')
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof McpError) throw error
@@ -109,24 +108,15 @@ export function createRegistry({
   }
 }
 
-async function bounded(response: Response): Promise<string> {
+async function bounded(response: Response, maxBytes: number, tooLarge: string): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength
-    if (size > maxResponseBytes)
-      throw new McpError('LIMIT', `The registry sent more than ${maxResponseBytes} bytes`)
+    if (size > maxBytes) throw new McpError('LIMIT', `${tooLarge} ${maxBytes} bytes`)
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-function parsed(text: string): unknown {
-  try {
-    return readJson(text)
-  } catch {
-    return undefined
-  }
+  return Buffer.concat(chunks)
 }
 
 /** One entry: the server document with the registry's metadata, or the document alone. */
@@ -276,12 +266,5 @@ async function whole(response: Response, { host }: URL): Promise<Buffer> {
     await response.body?.cancel()
     throw new McpError('HTTP', `${host} answered with status ${response.status}`)
   }
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength
-    if (size > maxBundleBytes) throw new McpError('LIMIT', `The bundle has more than ${maxBundleBytes} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
+  return bounded(response, maxBundleBytes, 'The bundle has more than')
 }

@@ -10,14 +10,9 @@ import type { ConsentTable } from '../../log/store/server-tables.ts'
 import { FixableError } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
 import { fingerprint } from '../../shared/fingerprint.ts'
-import { reasonOf } from '../../shared/text.ts'
-import type {
-  ConsentNeeded,
-  ConsentService,
-  GivenValue,
-  ServerConfig,
-  TrustFinding,
-} from '../../types/index.ts'
+import { present } from '../../shared/json.ts'
+import { reasonOf, shellWord } from '../../shared/text.ts'
+import type { ConsentNeeded, ConsentService, ServerConfig, TrustFinding } from '../../types/index.ts'
 import { scanCommand } from './command-scan.ts'
 import { resolveCommand, type Surroundings, spelled } from './resolve-command.ts'
 
@@ -149,8 +144,7 @@ export class Consents implements ConsentService {
         ...(before === redactor.text(command) ? [changedElsewhere] : []),
         ...findings,
       ],
-      ...(program !== undefined && { program }),
-      ...(before !== undefined && { before }),
+      ...present({ program, before }),
     }
   }
 
@@ -162,7 +156,7 @@ export class Consents implements ConsentService {
   async #ask(wanted: ConsentRequest, config: ServerConfig, signal: AbortSignal): Promise<void> {
     const { questions, recorder, redactor } = this.#deps
     const { server, file, command, program, given, findings, before } = wanted
-    const changed = before === undefined ? {} : { before }
+    const shown = present({ program, before })
     const row = recorder.open({
       kind: 'start',
       server,
@@ -172,13 +166,11 @@ export class Consents implements ConsentService {
         command,
         findings,
         surface: questions.names,
-        ...(program !== undefined && { program }),
-        ...changed,
+        ...shown,
       },
     })
     try {
-      const shown = { given, ...(program !== undefined && { program }) }
-      const question = { file, command, ...shown, findings, ...changed, config: redactor.value(config) }
+      const question = { file, command, given, findings, ...shown, config: redactor.value(config) }
       const { answer, by } = await questions.ask(
         { kind: 'start', id: randomUUID(), cause: { server }, ...question },
         { signal, activity: row.id },
@@ -213,14 +205,7 @@ function refusedStart(server: string): FixableError {
 }
 
 /** The command line or URL for the user to review. */
-interface Described {
-  /** The command line in shell syntax with its folder, or the URL. */
-  command: string
-  /** The file that the command resolves to on this machine, with the target of a link. */
-  program?: string
-  /** The variables or headers it gets. */
-  given: GivenValue[]
-  findings: TrustFinding[]
+interface Described extends Pick<ConsentNeeded, 'command' | 'program' | 'given' | 'findings'> {
   /** One hash of the file and of everything that defines the started command and its variables. */
   identity: string
 }
@@ -268,9 +253,9 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
     program: [place.file, place.real, place.cwd, place.args],
     contents: place.contents,
   })
-  const folder = cwd === undefined ? '' : `cd ${quoted(place.cwd)} && `
+  const folder = cwd === undefined ? '' : `cd ${shellWord(place.cwd)} && `
   return {
-    command: `${folder}${[command, ...place.args].map(quoted).join(' ')}`,
+    command: `${folder}${[command, ...place.args].map(shellWord).join(' ')}`,
     ...(place.file !== undefined && {
       program: place.real === undefined ? place.file : `${place.file} → ${place.real}`,
     }),
@@ -309,33 +294,18 @@ function passedVariables(config: ServerConfig): TrustFinding[] {
     const read = partsOf(text)
     const at = field.join('.')
     return ('parts' in read ? read.parts : []).flatMap((part): TrustFinding[] => {
-      if (part.kind === 'secret')
-        return [
-          {
-            severity: 'warning',
-            code: 'gives-a-secret',
-            at,
-            message: `It gets your secret "${part.name}".`,
-          },
-        ]
-      if (part.kind === 'file')
-        return [
-          {
-            severity: 'warning',
-            code: 'gives-a-file',
-            at,
-            message: `It gets the value of ${part.name}.`,
-          },
-        ]
+      const warning = (code: string, message: string): TrustFinding[] => [
+        { severity: 'warning', code, at, message },
+      ]
+      if (part.kind === 'secret') return warning('gives-a-secret', `It gets your secret "${part.name}".`)
+      if (part.kind === 'file') return warning('gives-a-file', `It gets the value of ${part.name}.`)
       if (part.kind !== 'env' || !isSecretName(part.name)) return []
-      const message = `It gets ${part.name} of your environment, which looks like a secret.`
-      return [{ severity: 'warning', code: 'gives-a-variable', at, message }]
+      return warning(
+        'gives-a-variable',
+        `It gets ${part.name} of your environment, which looks like a secret.`,
+      )
     })
   })
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./${}-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
 
 async function hashOf(file: string): Promise<string | null> {

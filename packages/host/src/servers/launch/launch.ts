@@ -56,63 +56,36 @@ export class Launch {
   readonly secrets: Secrets
   readonly identities: Identities
   readonly #resolve: ReturnType<typeof createSecrets>['resolve']
+  readonly #answer: ReturnType<typeof createSecrets>['answer']
+  readonly #deps: LaunchDeps
   readonly #consents: Consents
-  readonly #redactor: SecretRedactor
   readonly #store: SecretStore
   readonly #surroundings: Surroundings
-  readonly #answer: ReturnType<typeof createSecrets>['answer']
-  readonly #onWarning: LaunchDeps['onWarning']
-  readonly #redactFor: HostOptions['redactFor']
   #learned: Promise<void> | undefined
   /** Variables that were withheld; each is reported once. */
   readonly #warned = new Set<string>()
 
   constructor(deps: LaunchDeps) {
-    const {
-      options,
-      consents,
-      settings,
-      identities,
-      salt,
-      questions,
-      recorder,
-      servers,
-      redactor,
-      onWarning,
-      onSecret,
-    } = deps
+    const { options, questions, recorder, servers, redactor } = deps
     const env = options.env ?? process.env
     const home = options.home ?? homedir()
-    this.#redactor = redactor
+    this.#deps = deps
     this.#surroundings = { env, home }
     this.#store = options.secrets ?? memorySecrets()
     const ask: Parameters<typeof createSecrets>[0]['ask'] = (...asked) =>
       askInput(questions, recorder, ...asked)
     const secrets = createSecrets({
-      ...{ store: this.#store, settings, redactor, env, home, ask, servers },
-      stored: onSecret,
+      ...{ store: this.#store, settings: deps.settings, redactor, env, home, ask, servers },
+      stored: deps.onSecret,
     })
     this.secrets = secrets
     this.#resolve = secrets.resolve
     this.#answer = secrets.answer
-    this.#onWarning = onWarning
-    this.#redactFor = options.redactFor
-    this.identities = new Identities({
-      table: identities,
-      env,
-      home,
-      credentials: options.credentials,
-      salt,
-    })
-    const agreeToAll = options.startProjectServers === true
+    const { credentials } = options
+    this.identities = new Identities({ table: deps.identities, env, home, credentials, salt: deps.salt })
     this.#consents = new Consents({
-      table: consents,
-      questions,
-      recorder,
-      redactor,
-      env,
-      home,
-      agreeToAll,
+      ...{ table: deps.consents, questions, recorder, redactor, env, home },
+      agreeToAll: options.startProjectServers === true,
       lastIdentity: (config) => this.identities.last(config),
       configOf: (wanted) => [...servers()].find(([name]) => name === wanted)?.[1],
     })
@@ -159,7 +132,7 @@ export class Launch {
         given.push(variable)
         continue
       }
-      for (const secret of secretsIn(value)) this.#redactor.add(secret, name)
+      for (const secret of secretsIn(value)) this.#deps.redactor.add(secret, name)
       const file = from?.layer === 'project' ? from.file : undefined
       const answer = await this.#mayPass(server, name, file, signal)
       if (answer === 'yes') given.push(variable)
@@ -189,7 +162,7 @@ export class Launch {
   #warnWithheld(server: string, name: string): void {
     if (this.#warned.has(name)) return
     this.#warned.add(name)
-    this.#onWarning(
+    this.#deps.onWarning(
       server,
       `${name} of your environment was not passed to it, because it contains credentials`,
       [{ action: 'pass-variable', server, name }],
@@ -208,21 +181,21 @@ export class Launch {
   async #learnAll(): Promise<void> {
     // A server that needs a secret of an unreadable store reports it; the others are unaffected.
     const readable = await (this.#store.readable?.() ?? Promise.resolve([])).catch(() => [])
-    for (const { name, value } of readable) this.#redactor.add(value, markOf(name), name)
-    for (const config of (await this.#redactFor?.()) ?? [])
-      learnVariables(config, this.#surroundings.env, this.#redactor)
+    for (const { name, value } of readable) this.#deps.redactor.add(value, markOf(name), name)
+    for (const config of (await this.#deps.options.redactFor?.()) ?? [])
+      learnVariables(config, this.#surroundings.env, this.#deps.redactor)
   }
 
   /** Registers values that a configuration contains under secret-like names. */
   keep(config: ServerConfig): ServerConfig {
-    learnSecrets(config, this.#redactor)
+    learnSecrets(config, this.#deps.redactor)
     return config
   }
 
   /** The stored value of a name, which is redacted from here on. */
   async secret(name: string): Promise<string | undefined> {
     const value = await this.#store.get(name)
-    if (value !== undefined) this.#redactor.add(value, name, name)
+    if (value !== undefined) this.#deps.redactor.add(value, name, name)
     return value
   }
 

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
 import type { CredentialStore, NetworkOptions, Revocation } from '@jackfield/sdk/client/auth'
-import { readJson } from '@jackfield/sdk/internal'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import { NoSurfaceError, type QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import { FixableError } from '../../shared/failures.ts'
-import { canonical, isRecord } from '../../shared/json.ts'
+import { canonical, isRecord, parsed } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { HostEvent, HttpServerConfig, Inbox, LoginService } from '../../types/index.ts'
 import type { Login } from './login.ts'
@@ -266,12 +265,7 @@ const storedSecrets = { accessToken: 'accessToken', refreshToken: 'refreshToken'
 /** Wraps the store so that every token is registered for redaction. */
 function withRedactedErrors(store: CredentialStore, redactor: SecretRedactor): CredentialStore {
   const learn = (text: string | undefined): void => {
-    let value: unknown
-    try {
-      value = readJson(text ?? 'null')
-    } catch {
-      return
-    }
+    const value = parsed(text ?? '')
     if (!isRecord(value)) return
     for (const part of [value, value['registration']]) {
       if (!isRecord(part)) continue

@@ -9,6 +9,7 @@ import type { Recorder } from '../../log/store/activity-log.ts'
 import type { RootsConsent, RootsTable, SeenFolder } from '../../log/store/roots-table.ts'
 import { FixableError } from '../../shared/failures.ts'
 import { canonical } from '../../shared/json.ts'
+import { orAborted } from '../../shared/signals.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type {
   Cause,
@@ -198,14 +199,9 @@ export class Roots {
     const openQuestion =
       this.#openQuestions.get(identity) ?? this.#open(identity, server, standing, cause, row)
     openQuestion.waiting += 1
-    const aborted = Promise.withResolvers<never>()
-    const abort = (): void => aborted.reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    if (signal.aborted) abort()
     try {
-      await Promise.race([openQuestion.done, aborted.promise])
+      await orAborted(openQuestion.done, signal)
     } finally {
-      signal.removeEventListener('abort', abort)
       openQuestion.waiting -= 1
       if (openQuestion.waiting === 0) {
         this.#ended(identity, openQuestion)
@@ -242,13 +238,8 @@ export class Roots {
     row: number,
     signal: AbortSignal,
   ): Promise<void> {
-    const { offered, fresh, consent } = standing
-    const folders = await Promise.all(
-      offered.map(async (folder) => ({
-        ...(await previewOf(folder)),
-        isNew: consent !== undefined && fresh.includes(folder),
-      })),
-    )
+    const { offered, consent } = standing
+    const folders = await previewsOf(standing)
     const answered = await this.#unlessDecided(server, consent, signal, (until) =>
       this.#deps.questions.ask(
         { kind: 'roots', id: randomUUID(), cause, roots: offered.map(rootOf), folders },
@@ -329,6 +320,15 @@ export class Roots {
 
 function rootOf({ uri, name }: Root): Root {
   return { uri, ...(name !== undefined && { name }) }
+}
+
+function previewsOf({ offered, fresh, consent }: RootsState): Promise<FolderPreview[]> {
+  return Promise.all(
+    offered.map(async (folder) => ({
+      ...(await previewOf(folder)),
+      isNew: consent !== undefined && fresh.includes(folder),
+    })),
+  )
 }
 
 /** The visible folders of a server, to detect changes. */
@@ -413,13 +413,7 @@ class LiveRootsService implements RootsService {
   }
 
   async preview(server: string): Promise<FolderPreview[]> {
-    const { offered, fresh, consent } = await this.#roots.stateOf(server)
-    return Promise.all(
-      offered.map(async (folder) => ({
-        ...(await previewOf(folder)),
-        isNew: consent !== undefined && fresh.includes(folder),
-      })),
-    )
+    return previewsOf(await this.#roots.stateOf(server))
   }
 
   async allow(server: string, by: string, folders?: readonly string[]): Promise<Root[]> {
@@ -437,7 +431,7 @@ class LiveRootsService implements RootsService {
       )
     }
     const agreed = offered.filter(({ uri }) => wanted?.some((one) => sameFolder(one, uri)) ?? true)
-    const roots = agreed.map(({ uri, name }) => ({ uri, ...(name !== undefined && { name }) }))
+    const roots = agreed.map(rootOf)
     // Stored first: a permission that is not stored does not apply.
     const count = agreed.length === 1 ? '1 folder' : `${agreed.length} folders`
     this.#note(server, `${server} may see ${count}`, { roots, by })
@@ -468,13 +462,12 @@ class LiveRootsService implements RootsService {
     const standing = await this.#roots.stateOf(server)
     const { consent, allowed, offered } = standing
     const asked = this.#deps.table.asked(identity)
-    const bare = ({ uri, name }: Root): Root => ({ uri, ...(name !== undefined && { name }) })
     const decided = consent?.verdict === 'deny' ? 'denied' : mustAsk(standing) ? 'ask' : 'allowed'
     return {
       server,
       state: config.roots === false ? 'off' : consent === undefined ? 'ask' : decided,
-      roots: allowed.map(bare),
-      asks: mustAsk(standing) ? offered.map(bare) : [],
+      roots: allowed.map(rootOf),
+      asks: mustAsk(standing) ? offered.map(rootOf) : [],
       ...(asked !== undefined && { asked }),
     }
   }

@@ -3,8 +3,6 @@ import { McpError } from '@jackfield/sdk'
 
 /** An allowed host. */
 export interface ListedHost {
-  /** As written, for messages. */
-  written: string
   /** A name or address in canonical form; for a wildcard, the part after `*.` */
   name: string
   wildcard: boolean
@@ -61,7 +59,6 @@ export function readHosts(written: readonly string[]): ListedHost[] {
       )
     }
     return {
-      written: text,
       name: bareName(url.hostname),
       wildcard: star !== undefined,
       port: port === '*' ? 'any' : number,

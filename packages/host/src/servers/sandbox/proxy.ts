@@ -69,6 +69,15 @@ export async function startProxy(
     const connectUpstream = resolveUpstream(wanted, hosts, refuse, asked.url ?? '')
     clientSocket.on('error', () => clientSocket.destroy())
     if (typeof connectUpstream === 'string') return clientSocket.end(forbidden(connectUpstream))
+    /** Each of the two sockets closes the other. */
+    const join = (upstreamSocket: Socket): void => {
+      open.add(upstreamSocket)
+      upstreamSocket.once('close', () => {
+        open.delete(upstreamSocket)
+        clientSocket.destroy()
+      })
+      clientSocket.once('close', () => upstreamSocket.destroy())
+    }
     const established = (upstreamSocket: Socket): void => {
       clientSocket.write('HTTP/1.1 200 Connection established\r\n\r\n')
       if (head.length > 0) upstreamSocket.write(head)
@@ -81,13 +90,8 @@ export async function startProxy(
       clientSocket.once('close', () => clientClosed.abort())
       openTunnel(proxy, wanted, clientClosed.signal).then(
         (upstreamSocket) => {
-          open.add(upstreamSocket)
+          join(upstreamSocket)
           upstreamSocket.on('error', () => clientSocket.destroy())
-          upstreamSocket.once('close', () => {
-            open.delete(upstreamSocket)
-            clientSocket.destroy()
-          })
-          clientSocket.once('close', () => upstreamSocket.destroy())
           established(upstreamSocket)
         },
         (error: unknown) => clientSocket.end(badGateway(reasonOf(error))),
@@ -95,17 +99,12 @@ export async function startProxy(
       return
     }
     const upstreamSocket = connectUpstream()
-    open.add(upstreamSocket)
+    join(upstreamSocket)
     upstreamSocket.once('connect', () => established(upstreamSocket))
     upstreamSocket.once('error', (error) => {
       if (upstreamSocket.connecting || upstreamSocket.pending) clientSocket.end(badGateway(error.message))
       else clientSocket.destroy()
     })
-    upstreamSocket.once('close', () => {
-      open.delete(upstreamSocket)
-      clientSocket.destroy()
-    })
-    clientSocket.once('close', () => upstreamSocket.destroy())
   })
   try {
     await new Promise<void>((resolve, reject) => {
