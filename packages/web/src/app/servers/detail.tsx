@@ -257,7 +257,7 @@ function Newest({ server }: { server: string }): ReactNode {
   return (
     <section className={style.part} aria-label={t('nav.activity')}>
       <h3>{t('nav.activity')}</h3>
-      <ul className={screen.rows}>
+      <ul className={`${screen.rows} ${style.newest}`}>
         {activities.toReversed().map((row) => (
           <li key={row.id}>
             <Link href={routes.activity.to(row.id)} className={screen.row ?? ''}>
