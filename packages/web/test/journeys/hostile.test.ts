@@ -632,6 +632,7 @@ async function showBigWords(): Promise<ReadonlySet<string>> {
     await page.getByRole('button', { name: /^Messages/ }).click()
     await page.locator('main ol details', { hasText: 'notifications/progress' }).waitFor()
     for (const row of await page.locator('main ol details summary').all()) await row.click()
+    await page.locator('main ol').getByText('⟦big.progress⟧').first().waitFor()
     await show('/inspect messages')
   }
   await tab.go('/inspect/big/prompts/big')
@@ -683,7 +684,11 @@ async function showBigWords(): Promise<ReadonlySet<string>> {
     host.inbox.answer(id, { verdict: 'allow' }, 'test')
   }
   await tab.go('/activity?view=raw')
-  await page.locator('[data-place]', { hasText: 'notifications/message' }).first().waitFor()
+  for (const name of ['answer', 'log', 'progress', 'sampled'])
+    await page
+      .locator('[data-place]', { hasText: `⟦big.${name}⟧` })
+      .first()
+      .waitFor()
   await show('/activity raw')
   const call = host.activity({ kind: 'call' }).find(({ detail }) => detail['tool'] === 'echo')
   await tab.go(`/activity/${call?.id}`)
