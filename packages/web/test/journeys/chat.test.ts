@@ -39,6 +39,20 @@ async function say(tab: Tab, text: string): Promise<void> {
   await tab.page.keyboard.press('Enter')
 }
 
+/**
+ * How many frames more than 30 a second came in the worst second. Frames of a pause before or in it, as a busy machine makes
+ * them, are due in the pause.
+ */
+function mostOver30(frames: readonly number[]): number {
+  const pauses = frames.map((at, n) => at - (frames[n - 1] ?? at))
+  const over = frames.map((from) => {
+    const longest = pauses.filter((_, n) => Math.abs((frames[n] ?? 0) - from) <= 1)
+    const count = frames.filter((at) => at >= from && at < from + 1).length
+    return count - 30 * (1 + Math.max(...longest))
+  })
+  return Math.max(...over)
+}
+
 const idOf = (tab: Tab): string => new URL(tab.page.url()).pathname.replace('/chat/', '')
 
 describe.skipIf(missing !== undefined)(
@@ -50,12 +64,13 @@ describe.skipIf(missing !== undefined)(
       const replies = [{ say: 'A first answer.\n\nOf two parts.' }, { say: words.join(' '), pauseMs: 1 }]
       const served = await serveHost({ servers: {}, model: scriptedModel(replies) })
       const tab = await begin(served)
+      // By the clock of the browser, in seconds.
       const frames: number[] = []
-      tab.page.on('websocket', (socket) =>
-        socket.on('framereceived', ({ payload }) => {
-          if (String(payload).includes('"partial"')) frames.push(performance.now())
-        }),
-      )
+      const session = await tab.page.context().newCDPSession(tab.page)
+      session.on('Network.webSocketFrameReceived', ({ timestamp, response }) => {
+        if (response.payloadData.includes('"partial"')) frames.push(timestamp)
+      })
+      await session.send('Network.enable')
       await tab.page.reload()
       await say(tab, 'Hello')
       await tab.page.getByText('Of two parts.').waitFor()
@@ -83,10 +98,8 @@ describe.skipIf(missing !== undefined)(
       await tab.page.locator('[data-act=stop]').waitFor({ state: 'detached' })
       const logText = await log.innerText()
       expect(logText.match(/word\d+/g)).toEqual(words.map((word) => word.trim()))
-      // At most 30 frames a second, and the first of each of two turns and of a tab that comes back.
-      const seconds = ((frames.at(-1) ?? 0) - (frames[0] ?? 0)) / 1_000
-      expect(frames.length).toBeGreaterThan(10)
-      expect(frames.length).toBeLessThanOrEqual(30 * seconds + 5)
+      expect(frames.length).toBeGreaterThan(60)
+      expect(mostOver30(frames)).toBeLessThanOrEqual(2)
       await tab.check()
     })
 
@@ -233,8 +246,9 @@ describe.skipIf(missing !== undefined)(
       await tab.page.click('[data-act=allow]')
       await tab.page.goBack()
       // The result is in the conversation before the model receives it.
-      await tab.page.getByRole('log').locator('summary').last().click()
-      await tab.page.getByRole('log').getByText('Oslo').first().waitFor()
+      const call = tab.page.getByRole('log').locator('[data-state=done]')
+      await call.locator('summary').click()
+      await call.getByRole('group', { name: 'Result' }).getByText('{"text":"Oslo"}').waitFor()
       expect(given).toHaveLength(2)
       await say(tab, 'And?')
       await tab.page.getByText('Now I have it.').waitFor()

@@ -167,6 +167,9 @@ describe.skipIf(missing !== undefined)(
       expect((await stored(served)).join('\n')).not.toContain(secret)
       expect(frames.join('\n')).not.toContain(secret)
       expect(await page.content()).not.toContain(secret)
+      expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(
+        secret,
+      )
       expect(served.service.host.activity({ kind: 'install' })).toMatchObject([{ outcome: 'allowed' }])
       await tab.check()
     })

@@ -548,20 +548,30 @@ async function showConfigured(texts: readonly string[]): Promise<ReadonlySet<str
 /** Where a text of 1 MB is shown. */
 const bigPlaces = [
   '/activity big.argument',
+  '/activity raw big.answer',
+  '/activity raw big.log',
+  '/activity raw big.progress',
+  '/activity raw big.sampled',
   '/chat big.model',
   '/inbox approval big.argument',
   '/inbox elicitation big.form',
   '/inbox result big.result',
+  '/inbox sampling-request big.sampled',
+  '/inbox sampling-result big.answer',
+  '/inbox sampling-result big.sampled',
+  '/inspect messages big.progress',
   '/inspect prompt big.prompt',
   '/inspect resource big.resource',
   '/inspect result big.error',
   '/inspect result big.text',
+  '/inspect running big.progress',
   '/library big.resource',
 ]
 
 /** Shows words of 1 MB, and gives the places. */
 async function showBigWords(): Promise<ReadonlySet<string>> {
   const word = (place: string): string => tagged(place, `<b>${'W'.repeat(1_000_000)}`)
+  const gate = Promise.withResolvers<void>()
   const { url, close } = await serveHttp(
     defineServer({
       name: 'big',
@@ -576,9 +586,10 @@ async function showBigWords(): Promise<ReadonlySet<string>> {
         }),
         report: tool({
           input: z.object({}),
-          run(_args, ctx) {
+          async run(_args, ctx) {
             ctx.progress(1, 2, word('big.progress'))
             ctx.log('warning', word('big.log'))
+            await gate.promise
             return 'reported'
           },
         }),
@@ -590,13 +601,14 @@ async function showBigWords(): Promise<ReadonlySet<string>> {
   ).listen({ port: 0 })
   onTestFinished(() => close())
   const served = await serveHost({
+    sampling: { limits: { tokensPerDay: 10_000_000 } },
     servers: { big: { url: `${url}` }, demo: asking },
     rules: [
       { id: 'echo', verdict: 'ask', tool: 'echo', scope: 'always' },
       { id: 'look', verdict: 'ask', tool: 'result', gate: 'result' },
       { id: 'rest', verdict: 'allow' },
     ],
-    model: scriptedModel([{ say: word('big.model') }]),
+    model: scriptedModel([{ say: word('big.answer') }, { say: word('big.model') }]),
   })
   const { host } = served.service
   const tab = await openTab(served, '/servers', { viewport: { width: 1440, height: 2_000 } })
@@ -605,14 +617,25 @@ async function showBigWords(): Promise<ReadonlySet<string>> {
   for (const name of ['text', 'fail', 'report']) {
     await tab.go(`/inspect/big/tools/${name}?args=%7B%7D`)
     await page.getByRole('heading', { name, exact: true }).waitFor()
+    if (name === 'report') {
+      await page.getByText('Options').click()
+      await page.getByLabel('Log level').selectOption('debug')
+    }
     await page.click('[data-act=run]')
+    if (name === 'report') {
+      await page.getByText('⟦big.progress⟧').first().waitFor()
+      await show('/inspect running')
+      gate.resolve()
+    }
     await page.getByText(/activity #\d+/).waitFor()
     if (name !== 'report') {
       await show('/inspect result')
       continue
     }
     await page.getByRole('button', { name: /^Messages/ }).click()
+    await page.locator('main ol details', { hasText: 'notifications/progress' }).waitFor()
     for (const row of await page.locator('main ol details summary').all()) await row.click()
+    await page.locator('main ol').getByText('⟦big.progress⟧').first().waitFor()
     await show('/inspect messages')
   }
   await tab.go('/inspect/big/prompts/big')
@@ -650,6 +673,26 @@ async function showBigWords(): Promise<ReadonlySet<string>> {
     () => host.activity({ kind: 'call' }).every(({ outcome }) => outcome !== 'running'),
     'the calls',
   )
+  start('sample', {
+    messages: [{ role: 'user', content: { type: 'text', text: word('big.sampled') } }],
+    maxTokens: 9,
+  })
+  for (const kind of ['sampling-request', 'sampling-result']) {
+    const item = (): InboxItem | undefined => host.inbox.list().find(({ question }) => question.kind === kind)
+    await until(() => item() !== undefined, kind)
+    const id = item()?.id ?? ''
+    await tab.go(`/inbox/${id}`)
+    await page.locator(`[data-card="${id}"] [role=group][aria-labelledby]`).nth(1).waitFor()
+    await show(`/inbox ${kind}`)
+    host.inbox.answer(id, { verdict: 'allow' }, 'test')
+  }
+  await tab.go('/activity?view=raw')
+  for (const name of ['answer', 'log', 'progress', 'sampled'])
+    await page
+      .locator('[data-place]', { hasText: `⟦big.${name}⟧` })
+      .first()
+      .waitFor()
+  await show('/activity raw')
   const call = host.activity({ kind: 'call' }).find(({ detail }) => detail['tool'] === 'echo')
   await tab.go(`/activity/${call?.id}`)
   await page.locator('main', { hasText: '⟦big.argument⟧' }).waitFor()

@@ -198,6 +198,9 @@ describe.skipIf(missing !== undefined)(
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/activity')
       const field = tab.page.getByLabel('Filter')
+      // The cards appear in the side panel.
+      await tab.page.keyboard.press('.')
+      await tab.page.locator('#dock').waitFor()
       await field.focus()
       // Whatever else gets the focus, also for a moment.
       await tab.page.evaluate(() => {
@@ -215,6 +218,7 @@ describe.skipIf(missing !== undefined)(
         typed += key.length === 1 ? key : key === 'Space' ? ' ' : ''
       }
       await tab.page.waitForFunction(() => document.title.startsWith('(20)'))
+      await expect.poll(() => tab.page.locator('#dock [data-card]').count()).toBe(20)
       await expect.poll(() => field.inputValue()).toBe(typed)
       expect(await field.evaluate((element) => element === document.activeElement)).toBe(true)
       expect(await tab.page.evaluate('focused')).toEqual([])

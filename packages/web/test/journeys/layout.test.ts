@@ -46,7 +46,11 @@ describe.skipIf(missing !== undefined)(
           await page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
           expect([path, options, await page.evaluate(layoutFaults, given)]).toEqual([path, options, []])
         }
-        if ('isBesidePanel' in options) await page.keyboard.press('.')
+        if ('isBesidePanel' in options) {
+          expect(await page.locator('#dock [data-card]').count()).toBeGreaterThan(5)
+          await tab.check()
+          await page.keyboard.press('.')
+        }
         await page.keyboard.press('Tab')
         expect(await page.evaluate(isFocusSeen)).toBe(true)
         await tab.check()

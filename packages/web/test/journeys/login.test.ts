@@ -19,6 +19,8 @@ describe.skipIf(missing !== undefined)(
         if (method !== 'tools/call' || scopes.includes('write')) return true
         return 'Bearer error="insufficient_scope", scope="write"'
       }
+      // A server that gives the token back, whose header is not the only place with it.
+      one.says = (token) => `done with ${token}`
       const opened: URL[] = []
       const served = await serveHost({
         servers: { shop: { url: one.url } },

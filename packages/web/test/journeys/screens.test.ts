@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)(
       await expect.poll(() => tab.page.getByLabel('text').inputValue()).toBe('Oslo')
       expect(served.service.host.activity({ kind: 'call' })).toEqual([])
       await tab.click('[data-act=run]')
-      await tab.page.getByRole('region', { name: 'Result' }).getByText('Oslo').waitFor()
+      await tab.page.getByRole('group', { name: 'Result' }).getByText('Oslo').waitFor()
       await tab.page.getByRole('button', { name: 'Why' }).click()
       await tab.check()
     })
@@ -209,6 +209,20 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
     })
 
+    test('on a phone, a button closes the palette', async () => {
+      const served = await serveHost({ servers: { demo: asking } })
+      const tab = await openTab(served, '/servers', {
+        viewport: { width: 390, height: 844 },
+        hasTouch: true,
+      })
+      const { page } = tab
+      await page.getByRole('button', { name: 'Find' }).tap()
+      await page.getByRole('combobox').waitFor()
+      await tab.check()
+      await page.getByRole('button', { name: 'Close', exact: true }).tap()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    })
+
     test('the palette finds a tool among all servers in three actions', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules: allow })
       const tab = await openTab(served, '/servers')
@@ -220,7 +234,7 @@ describe.skipIf(missing !== undefined)(
       await tab.page.getByRole('heading', { name: 'echo' }).waitFor()
       await tab.page.getByLabel('text').fill('x')
       await tab.press('Control+Enter')
-      await tab.page.getByRole('region', { name: 'Result' }).waitFor()
+      await tab.page.getByRole('group', { name: 'Result' }).first().waitFor()
       expect(tab.acts).toBe(3)
     })
 

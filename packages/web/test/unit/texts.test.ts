@@ -7,6 +7,7 @@ import { segmentsOf } from '../../../host/src/resources/library.ts'
 import { everyFix } from '../../../host/test/fixtures/fixes.ts'
 import { readCatalog } from '../../locales/catalog.ts'
 import { translator } from '../../src/app/i18n/host-sentences.ts'
+import { issuesOf, type Schema } from '../../src/app/inspect/schema.ts'
 import { foldersOf } from '../../src/app/library/tree.ts'
 import { changedPlaces, folderOf, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
 
@@ -62,6 +63,25 @@ describe('the texts of the page', () => {
     ].map((match) => match.slice(1).find((id) => id !== undefined) ?? '')
     expect(calls.filter((id) => groups.has(id.split('.')[0]) && !Object.hasOwn(english, id))).toEqual([])
     expect(calls.filter((id) => !groups.has(id.split('.')[0]))).toEqual([])
+  })
+})
+
+describe('an outcome of an activity', () => {
+  test('has a text in both languages', () => {
+    const host = at('../../../host/src/')
+    const texts = readdirSync(host, { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readFileSync(new URL(name, host), 'utf8'))
+    const outcomes = new Set(
+      texts.flatMap((text) => [...text.matchAll(/\.close\('([a-z-]+)'/g)].map(([, outcome = '']) => outcome)),
+    )
+    const [, states = ''] =
+      /const phrases[^{]*\{([^}]*)\}/.exec(readFileSync(new URL('host/connecting.ts', host), 'utf8')) ?? []
+    for (const [, state = ''] of states.matchAll(/^ *'?([a-z-]+)'?:/gm)) outcomes.add(state)
+    outcomes.delete('connecting')
+    expect(outcomes.size).toBeGreaterThan(15)
+    expect([...outcomes].filter((outcome) => !Object.hasOwn(english, `outcome.${outcome}`))).toEqual([])
   })
 })
 
@@ -127,6 +147,13 @@ describe('a sentence of the host', () => {
     expect(translate('The change cannot be made: This host has no configuration files.')).toBe(
       '无法进行此更改：此主机没有配置文件。',
     )
+    expect(translate('1 tool, 2 prompts, 0 resources, 1 template')).toBe(
+      '1 个工具、2 个提示词、0 个资源、1 个模板',
+    )
+    expect(
+      translate('tool buy, prompt choose of shop are new or suspicious, and disabled until accepted'),
+    ).toBe('shop 的 工具 buy、提示词 choose 是新的或可疑的，接受之前停用')
+    expect(translate('web · Firefox on lapis')).toBe('网页 · lapis 上的 Firefox')
     expect(translate('It names .')).toBeUndefined()
     expect(translate('Something else')).toBeUndefined()
   })
@@ -180,6 +207,58 @@ describe('a sentence of the host', () => {
       (text) => translate(text) === undefined,
     )
     expect(missing).toEqual([])
+  })
+
+  test('is translated if it says what a schema finds wrong', () => {
+    const wrong: readonly (readonly [schema: Schema, value: unknown])[] = [
+      [{ type: 'string' }, 1],
+      [{ type: ['integer', 'null'] }, ''],
+      [{ const: 1 }, 2],
+      [{ enum: [1, 2] }, 3],
+      [{ minimum: 2 }, 1],
+      [{ maximum: 2 }, 3],
+      [{ exclusiveMinimum: 2 }, 2],
+      [{ exclusiveMaximum: 2 }, 2],
+      [{ multipleOf: 2 }, 3],
+      [{ minLength: 1 }, ''],
+      [{ minLength: 3 }, ''],
+      [{ maxLength: 1 }, 'abc'],
+      [{ pattern: '^a' }, 'b'],
+      [{ minItems: 1 }, []],
+      [{ maxItems: 2 }, [1, 2, 3]],
+      [{ uniqueItems: true }, [1, 1]],
+      [{ minProperties: 1 }, {}],
+      [{ minProperties: 2 }, {}],
+      [{ maxProperties: 1 }, { a: 1, b: 1 }],
+      [{ required: ['a'] }, {}],
+      [{ dependentRequired: { a: ['b'] } }, { a: 1 }],
+      [{ additionalProperties: false }, { a: 1 }],
+      [{ propertyNames: { maxLength: 1 } }, { abc: 1 }],
+      [{ contains: { const: 1 } }, []],
+      [{ contains: { const: 1 }, minContains: 2 }, [1]],
+      [{ contains: { const: 1 }, maxContains: 1 }, [1, 1]],
+      [{ anyOf: [{ type: 'string' }] }, 1],
+      [{ oneOf: [{ type: 'number' }, { const: 1 }] }, 1],
+      [{ not: {} }, 1],
+      [{ properties: { a: false } }, { a: 1 }],
+    ]
+    for (const [schema, value] of wrong) {
+      const messages = issuesOf(schema, value).map(({ message }) => message)
+      expect(messages).not.toEqual([])
+      expect(messages.filter((message) => translate(message) === undefined)).toEqual([])
+    }
+  })
+
+  test('is translated if it is the summary of an activity of a model', () => {
+    const summaries = [
+      'a/b answered',
+      'a/b answered, wants c__d, c__e',
+      'a/b was interrupted',
+      'a/b gave no answer',
+      'a/b answers c',
+      'c asks a model for a message',
+    ]
+    expect(summaries.filter((summary) => translate(summary) === undefined)).toEqual([])
   })
 
   test('is translated if it says why a server is in its state', () => {

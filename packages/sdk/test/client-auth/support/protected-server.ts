@@ -19,6 +19,8 @@ export interface ProtectedServer extends Hand {
   challenge: string | string[] | undefined
   /** Whether a token is good for a message; a text is the `WWW-Authenticate` of a 403. */
   allows: (token: string, message: { method?: string }) => boolean | string | Promise<boolean | string>
+  /** The text of the result of a call with a token. */
+  says: (token: string) => string
   /** The tool calls that were answered. */
   readonly calls: Seen[]
 }
@@ -52,7 +54,7 @@ export async function protectedServer(as?: Authority): Promise<ProtectedServer> 
     if (message.method === 'tools/list')
       return answer(listed({ tools: [{ name: 'x', inputSchema: { type: 'object' } }] }))
     calls.push(seen)
-    answer(called({ content: [{ type: 'text', text: 'done' }] }))
+    answer(called({ content: [{ type: 'text', text: self.says(token) }] }))
   }
 
   const calls: Seen[] = []
@@ -66,6 +68,7 @@ export async function protectedServer(as?: Authority): Promise<ProtectedServer> 
     onResource: () => false,
     challenge: 'Bearer',
     allows: (token) => own.good.has(token),
+    says: () => 'done',
     calls,
   }
   onTestFinished(() => {

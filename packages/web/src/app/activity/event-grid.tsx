@@ -70,6 +70,16 @@ export function EventGrid({
   useLayoutEffect(() => {
     if (isFollowing && isPlaced.current && count > 0) rows.scrollToIndex(count - 1, { align: 'end' })
   }, [count, isFollowing, rows])
+  // The timeline above may take a part of the height once it is loaded.
+  useEffect(() => {
+    const box = scroller.current
+    if (box === null || !isFollowing) return
+    const observer = new ResizeObserver(() => {
+      box.scrollTop = box.scrollHeight
+    })
+    observer.observe(box)
+    return () => observer.disconnect()
+  }, [isFollowing])
   const move = (place: number): void => {
     const next = Math.max(0, Math.min(count - 1, place))
     onSelect(next)

@@ -322,10 +322,16 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
                 <th scope="col">{t('activity.server')}</th>
                 <th scope="col">{t('stats.method')}</th>
                 <th scope="col">{t('stats.count')}</th>
-                <th scope="col">{t('stats.errors')}</th>
-                <th scope="col">{t('stats.median')}</th>
+                <th scope="col" data-number>
+                  {t('stats.errors')}
+                </th>
+                <th scope="col" data-number>
+                  {t('stats.median')}
+                </th>
                 <th scope="col">{t('stats.slow')}</th>
-                <th scope="col">{t('stats.bytes')}</th>
+                <th scope="col" data-number>
+                  {t('stats.bytes')}
+                </th>
               </tr>
             </thead>
             <tbody>
@@ -343,8 +349,10 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
                     <Bar share={count / most} tone="info" />
                     {number(count)}
                   </td>
-                  <td data-tone={errors > 0 ? 'danger' : undefined}>{number(errors)}</td>
-                  <td>{p50Ms !== null && duration(p50Ms)}</td>
+                  <td data-number data-tone={errors > 0 ? 'danger' : undefined}>
+                    {number(errors)}
+                  </td>
+                  <td data-number>{p50Ms !== null && duration(p50Ms)}</td>
                   <td>
                     {p95Ms !== null && (
                       <>
@@ -353,7 +361,7 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
                       </>
                     )}
                   </td>
-                  <td>{t('content.bytes', { count: number(bytes) })}</td>
+                  <td data-number>{t('content.bytes', { count: number(bytes) })}</td>
                 </tr>
               ))}
             </tbody>
@@ -368,18 +376,23 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
             <thead>
               <tr>
                 <th scope="col">{t('stats.model')}</th>
-                <th scope="col">{t('stats.count')}</th>
-                <th scope="col">{t('stats.input')}</th>
-                <th scope="col">{t('stats.output')}</th>
+                {['count', 'input', 'output'].map((name) => (
+                  <th key={name} scope="col" data-number>
+                    {t(`stats.${name}`)}
+                  </th>
+                ))}
               </tr>
             </thead>
             <tbody>
               {stats.models.map(({ model, count, inputTokens, outputTokens }) => (
                 <tr key={model}>
                   <td>{model}</td>
-                  <td>{number(count)}</td>
-                  <td>{number(inputTokens)}</td>
-                  <td>{number(outputTokens)}</td>
+                  {[count, inputTokens, outputTokens].map((value, n) => (
+                    // biome-ignore lint/suspicious/noArrayIndexKey: the columns do not change
+                    <td key={n} data-number>
+                      {number(value)}
+                    </td>
+                  ))}
                 </tr>
               ))}
             </tbody>

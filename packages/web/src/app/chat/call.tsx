@@ -97,7 +97,9 @@ export function Call({
   const state = stateOf(call, result, waits, isBusy)
   const isRunning = state === 'running' || state === 'asked'
   const { Icon, tone } = icons[state]
-  const content = contentOf(result)
+  // Of a call that outlived its turn, the turn has only the note that there is no result yet.
+  const isLate = call?.state === 'done' && (call.question !== undefined || call.task !== undefined)
+  const content = contentOf(isLate && call.result !== undefined ? call : result)
   const reason = firstLine(content)
   const given = call?.result?.content
   const isShortened = given !== undefined && JSON.stringify(given).length > JSON.stringify(content).length

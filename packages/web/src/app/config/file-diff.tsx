@@ -3,6 +3,7 @@ import { useText } from '../i18n/i18n.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import { lineDiff } from '../text/line-diff.ts'
+import { ScrollBox } from '../ui/ui.tsx'
 import style from './config.module.css'
 
 const signs = { same: ' ', added: '+', removed: '−' } as const
@@ -21,8 +22,7 @@ export function FileDiff({
   const lines = useMemo(() => lineDiff(before, after), [before, after])
   if (before === after) return <p className={style.muted}>{t('change.none')}</p>
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section className={style.diff} tabIndex={0} aria-label={label}>
+    <ScrollBox className={style.diff} label={label}>
       {lines.map((line, n) =>
         line.kind === 'skipped' ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: lines of one comparison have no other identity
@@ -44,6 +44,6 @@ export function FileDiff({
           </div>
         ),
       )}
-    </section>
+    </ScrollBox>
   )
 }

@@ -8,9 +8,12 @@ interface Sentence {
   readonly translation: string
 }
 
+/** Values that are sentences of the host themselves. `what` is a list of such. */
+const nested: ReadonlySet<string> = new Set(['why', 'by'])
+
 /**
  * A function that gives a sentence of the host in another language, with its values; undefined if there is no translation.
- * `messages`: translations by the sentences of the host, both with placeholders.
+ * `messages`: translations by the sentences of the host, both with placeholders. `item(s)` in a sentence stands for both numbers.
  */
 export function translator(
   messages: Readonly<Record<string, unknown>>,
@@ -19,12 +22,14 @@ export function translator(
   const sentences: readonly Sentence[] = Object.entries(messages)
     .flatMap(([sentence, translation]) => {
       if (typeof translation !== 'string') return []
-      const parts = sentence.split(/\{(\w+)\}/)
-      return {
-        literals: parts.filter((_, n) => n % 2 === 0),
-        names: parts.filter((_, n) => n % 2 === 1),
-        translation,
-      }
+      return inBothNumbers(sentence).map((form) => {
+        const parts = form.split(/\{(\w+)\}/)
+        return {
+          literals: parts.filter((_, n) => n % 2 === 0),
+          names: parts.filter((_, n) => n % 2 === 1),
+          translation,
+        }
+      })
     })
     .sort((one, other) => lengthOf(other) - lengthOf(one))
   return function translate(text: string): string | undefined {
@@ -34,12 +39,25 @@ export function translator(
       if (values !== undefined)
         return translation.replace(/\{(\w+)\}/g, (_, name: string) => {
           const value = values[names.indexOf(name)] ?? ''
-          // A reason is a sentence of the host, too.
-          return name === 'why' ? (translate(value) ?? value) : value
+          if (name === 'what')
+            return value
+              .split(', ')
+              .map((item) => translate(item) ?? item)
+              .join('、')
+          return nested.has(name) ? (translate(value) ?? value) : value
         })
     }
     return undefined
   }
+}
+
+/** A sentence with each of its words in `(s)` in the singular and in the plural. */
+function inBothNumbers(sentence: string): string[] {
+  const [first = '', ...rest] = sentence.split('(s)')
+  return rest.reduce<string[]>(
+    (forms, part) => forms.flatMap((form) => [`${form}${part}`, `${form}s${part}`]),
+    [first],
+  )
 }
 
 function lengthOf({ literals }: Pick<Sentence, 'literals'>): number {

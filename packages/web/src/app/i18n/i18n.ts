@@ -96,6 +96,11 @@ export function useHostSentence(sentence: string): { sentence: string; isEnglish
   return { sentence: translated ?? sentence, isEnglish: translate !== undefined && translated === undefined }
 }
 
+/** A sentence of the host in the language of the page now, for code that is no component. */
+export function hostSentence(sentence: string): string {
+  return translate?.(sentence) ?? sentence
+}
+
 export function useLanguage(): Language {
   const locale = useSyncExternalStore(subscribe, () => i18n.locale)
   return isLanguage(locale) ? locale : 'en'

@@ -7,7 +7,7 @@ import { useNow } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import type { Row } from '../questions/answer.ts'
 import { routes } from '../routes.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { ClientName, Foreign } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { briefly } from '../text/pieces.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
@@ -141,7 +141,12 @@ const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHer
             <Foreign text={foreign(about)} most={80} inline />
           </>
         )}
-        {row.answer !== undefined && ` · ${row.answer.by} · ${time(row.answer.at)}`}
+        {row.answer !== undefined && (
+          <>
+            {' · '}
+            <ClientName name={row.answer.by} /> · {time(row.answer.at)}
+          </>
+        )}
         {row.state !== 'open' && row.answer === undefined && ` · ${t(`inbox.state.${row.state}`)}`}
       </span>
     </Link>

@@ -13,6 +13,7 @@ import { EditorState } from '@codemirror/state'
 import { EditorView, keymap } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { type ReactNode, useEffect, useRef } from 'react'
+import { hostSentence } from '../i18n/i18n.ts'
 import { issuesOf, type Schema, viewOf } from './schema.ts'
 
 type SyntaxNode = ReturnType<ReturnType<typeof syntaxTree>['resolveInner']>
@@ -208,7 +209,8 @@ function faultsIn(view: EditorView, schema: Schema | undefined): Diagnostic[] {
   }
   return issuesOf(schema, value).map(({ path, message }) => {
     const { from, to } = placeOf(state, path)
-    return { from, to, severity: 'warning', message: path === '' ? message : `${path} ${message}` }
+    const shown = hostSentence(message)
+    return { from, to, severity: 'warning', message: path === '' ? shown : `${path} ${shown}` }
   })
 }
 

@@ -5,7 +5,7 @@ import { useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
 import { Foreign, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
-import { Empty, Field } from '../ui/ui.tsx'
+import { Empty, Field, RequiredMark } from '../ui/ui.tsx'
 import { Bench, Fold } from './bench.tsx'
 import { CompletedInput } from './completed-input.tsx'
 import style from './inspect.module.css'
@@ -81,7 +81,7 @@ function Prompt({
                 label={
                   <>
                     <Foreign text={foreign(field.name)} inline />
-                    {field.required === true && <span aria-hidden="true"> *</span>}
+                    {field.required === true && <RequiredMark title={t('schema.required')} />}
                   </>
                 }
                 hint={

@@ -318,7 +318,7 @@ function Structured({ value, schema, label }: { value: unknown; schema: unknown;
               <code>
                 <Foreign text={foreign(path === '' ? '/' : path)} inline />
               </code>{' '}
-              <Foreign text={foreign(message)} inline />
+              <HostText text={foreign(message)} inline />
             </li>
           ))}
         </ul>

@@ -4,9 +4,9 @@ import { Plus, X } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { type ReportUnreadable, useJsonText } from '../questions/json-text.ts'
-import { Foreign } from '../text/foreign.tsx'
+import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
-import { Button, Field, uiStyle } from '../ui/ui.tsx'
+import { Button, Field, RequiredMark, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { isRecord, type Schema, typeNames, viewOf } from './schema.ts'
 
@@ -107,11 +107,7 @@ function Member(props: MemberProps): ReactNode {
   const label = (
     <>
       <Foreign text={foreign(name)} inline />
-      {isRequired && (
-        <span className={style.required} title={t('schema.required')} aria-hidden="true">
-          {' *'}
-        </span>
-      )}
+      {isRequired && <RequiredMark title={t('schema.required')} />}
       <span className={style.type}>
         <Foreign text={foreign(typeNames(view, common.root))} inline most={60} />
       </span>
@@ -119,7 +115,7 @@ function Member(props: MemberProps): ReactNode {
   )
   const hint = view.description !== undefined && <Foreign text={foreign(view.description)} most={400} />
   const problem =
-    own.length > 0 && own.map(({ message }) => <Foreign key={message} text={foreign(message)} />)
+    own.length > 0 && own.map(({ message }) => <HostText key={message} text={foreign(message)} />)
   const isNested = view.kind === 'object' && view.properties.length > 0 && common.depth < deepest
   if (isNested && (value === undefined || isRecord(value)))
     return (

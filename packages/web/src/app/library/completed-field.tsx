@@ -1,9 +1,10 @@
 import type { CompletionField } from '@jackfield/host/browser'
 import { type ReactNode, useDeferredValue, useId } from 'react'
 import { useRead } from '../data/host.tsx'
+import { useText } from '../i18n/i18n.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
-import { Field, uiStyle } from '../ui/ui.tsx'
+import { Field, RequiredMark, uiStyle } from '../ui/ui.tsx'
 
 /** A field with suggestions of its server. */
 export function CompletedField({
@@ -21,6 +22,7 @@ export function CompletedField({
   chosen: Readonly<Record<string, string>>
   onChange: (value: string) => void
 }): ReactNode {
+  const t = useText()
   const id = useId()
   const later = useDeferredValue(value)
   const { data } = useRead('library.complete', { server, of, argument, value: later, chosen })
@@ -30,7 +32,7 @@ export function CompletedField({
         label={
           <>
             <Foreign text={foreign(argument)} inline />
-            {required && ' *'}
+            {required && <RequiredMark title={t('schema.required')} />}
           </>
         }
         hint={description === undefined ? undefined : <Foreign text={foreign(description)} most={300} />}

@@ -107,7 +107,13 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
         <Foreign text={prompt.title ?? foreign(`/${command}`)} most={120} inline />
       </h2>
       <p className={screen.muted}>
-        {server} · <Foreign text={foreign(`/${command}`)} inline />
+        {server}
+        {prompt.title !== undefined && (
+          <>
+            {' · '}
+            <Foreign text={foreign(`/${command}`)} inline />
+          </>
+        )}
       </p>
       {prompt.description !== undefined && (
         <p>

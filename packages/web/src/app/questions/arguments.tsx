@@ -4,7 +4,7 @@ import { rich, useText } from '../i18n/i18n.ts'
 import { Diff, Foreign, Value } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import { leavesOf, type PlaceChange } from '../text/pieces.ts'
-import { Field, Note, uiStyle, Views } from '../ui/ui.tsx'
+import { Field, Note, ScrollBox, uiStyle, Views } from '../ui/ui.tsx'
 import { type ReportUnreadable, useJsonText } from './json-text.ts'
 import style from './questions.module.css'
 
@@ -25,10 +25,9 @@ export function ArgumentTable({ value }: { value: unknown }): ReactNode {
               <td>
                 {typeof leaf === 'string' && leaf.length > 400 ? (
                   <>
-                    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-                    <section className={style.long} tabIndex={0} aria-label={makeVisible(pointer)}>
+                    <ScrollBox className={style.long} label={makeVisible(pointer)}>
                       <Value value={leaf} />
-                    </section>
+                    </ScrollBox>
                     <div className={style.was}>{t('arguments.length', { count: leaf.length })}</div>
                   </>
                 ) : (

@@ -1,13 +1,13 @@
 import { type ReactNode, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useConnection, useHost, useNow, useRead } from '../data/host.tsx'
-import { rich, useFormat, useText } from '../i18n/i18n.ts'
+import { rich, useFormat, useHostSentence, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign, HostText } from '../text/foreign.tsx'
 import { type foreign, plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
-import { Button, Note } from '../ui/ui.tsx'
+import { Button, Note, ScrollBox } from '../ui/ui.tsx'
 import type { Answering, Row } from './answer.ts'
 import { ArmingProvider, useArming } from './armed.tsx'
 import style from './questions.module.css'
@@ -72,12 +72,10 @@ export function Card(props: CardProps): ReactNode {
             {origin !== undefined && <span>{origin}</span>}
             {caller !== undefined && (
               <span>
-                {t(`caller.${caller}`)}
-                {conversation !== undefined && (
-                  <>
-                    {' · '}
-                    <Link href={routes.chat.to(conversation)}>{t('card.conversation')}</Link>
-                  </>
+                {conversation === undefined ? (
+                  t(`caller.${caller}`)
+                ) : (
+                  <Link href={routes.chat.to(conversation)}>{t(`caller.${caller}`)}</Link>
                 )}
               </span>
             )}
@@ -87,11 +85,10 @@ export function Card(props: CardProps): ReactNode {
             {facts}
           </div>
         </header>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-        <section className={style.body} tabIndex={0} aria-label={t('card.content')}>
+        <ScrollBox className={style.body} label={t('card.content')}>
           {row.state !== 'open' && <Settled row={row} />}
           {children}
-        </section>
+        </ScrollBox>
         {row.state === 'open' && (
           <>
             {panel}
@@ -129,13 +126,14 @@ function Problem({ text }: { text: string }): ReactNode {
 function Settled({ row }: { row: Row }): ReactNode {
   const t = useText()
   const { time } = useFormat()
+  const { sentence: by } = useHostSentence(row.answer?.by ?? '')
   if (row.answer === undefined)
     return (
       <Note tone="warn">
         {t(`inbox.state.${row.state}`)} {row.reason !== undefined && <HostText text={row.reason} />}
       </Note>
     )
-  const { value, by, at } = row.answer
+  const { value, at } = row.answer
   const verdict = 'verdict' in value ? value.verdict : value.action
   const isRemembered = row.question.kind === 'approval' && 'remember' in value && value.remember !== undefined
   return (

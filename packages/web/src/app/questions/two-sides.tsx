@@ -42,13 +42,14 @@ export function Side({
 }): ReactNode {
   const id = useId()
   return (
-    <section className={style.side} aria-labelledby={id}>
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend
+    <div role="group" className={style.side} aria-labelledby={id}>
       <div className={style.sideHead}>
         <h3 id={id}>{title}</h3>
         {note}
       </div>
       {children}
-    </section>
+    </div>
   )
 }
 

@@ -220,17 +220,17 @@ function Examination({ server }: { server: string }): ReactNode {
   )?.steps
   if (steps === undefined) return null
   return (
-    <section className={style.part} aria-label={t('remedy.examine')}>
-      <h3>{t('remedy.examine')}</h3>
+    <section className={style.part} aria-label={t('servers.diagnosis')}>
+      <h3>{t('servers.diagnosis')}</h3>
       <ul className={screen.rows}>
         {steps.map(({ step, outcome, message, advice, fixes, durationMs }) => {
           const { tone, Icon } = outcomes[outcome]
           return (
-            <li key={step} className={screen.row}>
+            <li key={step} className={style.step}>
               <Lamp tone={tone} icon={<Icon size={16} strokeWidth={1.5} aria-label={t(`step.${outcome}`)} />}>
                 {t(`step.name.${step}`)}
               </Lamp>
-              <span className={`${screen.grow} ${screen.muted}`}>
+              <span className={screen.muted}>
                 <HostText text={message} most={400} inline />
                 {advice !== undefined && (
                   <div>
@@ -257,7 +257,7 @@ function Newest({ server }: { server: string }): ReactNode {
   return (
     <section className={style.part} aria-label={t('nav.activity')}>
       <h3>{t('nav.activity')}</h3>
-      <ul className={screen.rows}>
+      <ul className={`${screen.rows} ${style.newest}`}>
         {activities.toReversed().map((row) => (
           <li key={row.id}>
             <Link href={routes.activity.to(row.id)} className={screen.row ?? ''}>

@@ -47,14 +47,16 @@ export function TrustPart({ server }: { server: string }): ReactNode {
               {t(`drift.what.${item.what}`)} <Foreign text={item.name} most={80} inline />
             </span>
             <span className={uiStyle.warn}>{t(`trust.${item.state}`)}</span>
-            <Button small look="quiet" isOff={act.isRunning} onClick={() => act.run('accept', at)}>
-              {t('trust.accept')}
-            </Button>
-            {item.state !== 'blocked' && (
-              <Button small look="quiet" isOff={act.isRunning} onClick={() => act.run('block', at)}>
-                {t('drift.block')}
+            <span className={style.acts}>
+              <Button small isOff={act.isRunning} onClick={() => act.run('accept', at)}>
+                {t('trust.accept')}
               </Button>
-            )}
+              {item.state !== 'blocked' && (
+                <Button small isOff={act.isRunning} onClick={() => act.run('block', at)}>
+                  {t('drift.block')}
+                </Button>
+              )}
+            </span>
           </li>
         ))}
       </ul>

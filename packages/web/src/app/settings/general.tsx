@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useState } from 'react'
 import { useAct, useRead, useTopic } from '../data/host.tsx'
 import { type Language, languages, setLanguage, useFormat, useLanguage, useText } from '../i18n/i18n.ts'
-import { Foreign, HostText } from '../text/foreign.tsx'
+import { ClientName, Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import { folderOf } from '../text/pieces.ts'
 import screen from '../ui/screen.module.css'
@@ -145,7 +145,9 @@ function Sessions(): ReactNode {
       <ul className={screen.rows}>
         {data?.sessions.map(({ id, name, used, isThis }) => (
           <li key={id} className={screen.row}>
-            <span className={screen.name}>{name}</span>
+            <span className={screen.name}>
+              <ClientName name={name} />
+            </span>
             <span className={`${screen.grow} ${screen.muted}`}>
               {isThis ? t('settings.thisBrowser') : t('settings.used', { time: dateTime(used) })}
             </span>

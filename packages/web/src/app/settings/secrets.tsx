@@ -38,7 +38,8 @@ export function Secrets(): ReactNode {
   return (
     <>
       <p className={screen.muted}>
-        {t('settings.secretsMean')} {data !== undefined && <HostText text={data.kind} inline />}
+        {data !== undefined &&
+          rich(t, 'settings.secretsMean', { kind: <HostText text={data.kind} inline /> })}
       </p>
       {remove.error !== undefined && <ErrorNote error={remove.error} />}
       {data?.secrets.length === 0 && wanted.length === 0 && (

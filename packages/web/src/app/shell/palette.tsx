@@ -1,4 +1,5 @@
 import type { Activity } from '@jackfield/host/browser'
+import { AppWindow, MessageSquare, X, Zap } from 'lucide-react'
 import {
   type ReactNode,
   type RefObject,
@@ -18,7 +19,7 @@ import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { type Foreign as ForeignText, foreign, plainText } from '../text/foreign-type.ts'
 import { ServerBadge } from '../text/server-badge.tsx'
-import { Key } from '../ui/ui.tsx'
+import { Button, Key } from '../ui/ui.tsx'
 import { useDock } from './dock-state.ts'
 import style from './palette.module.css'
 
@@ -85,6 +86,7 @@ export default function Palette({
     <dialog
       ref={dialog}
       className={style.palette}
+      data-view={view}
       aria-label={t(view === 'palette' ? 'key.palette' : 'key.sheet')}
       onClose={onClose}
       onClick={(event) => {
@@ -92,6 +94,16 @@ export default function Palette({
       }}
     >
       {view === 'palette' ? <Finder early={early} onKeys={onKeys} onClose={onClose} /> : <Sheet />}
+      <Button
+        small
+        look="quiet"
+        className={style.close}
+        aria-label={t('palette.close')}
+        title={t('palette.close')}
+        onClick={onClose}
+      >
+        <X size={16} aria-hidden="true" />
+      </Button>
     </dialog>
   )
 }
@@ -225,7 +237,9 @@ function Finder({
             onClick={(event) => open(entry, event.ctrlKey || event.metaKey)}
           >
             {entry.server === undefined ? (
-              <span className={style.noBadge} />
+              <span className={style.noBadge}>
+                <KindIcon kind={entry.kind} />
+              </span>
             ) : (
               <ServerBadge name={entry.server} />
             )}
@@ -234,7 +248,7 @@ function Finder({
             </span>
             <small>
               {t(`palette.${entry.kind}`)}
-              {entry.server !== undefined && ` · ${entry.server}`}
+              {entry.server !== undefined && entry.kind !== 'server' && ` · ${entry.server}`}
             </small>
           </div>
         ))}
@@ -253,10 +267,22 @@ function Finder({
             <Key>Ctrl ⏎</Key> {t('palette.withLast')}
           </span>
         )}
-        <span className={style.signs}>{t('palette.signs')}</span>
+        <span className={style.signs}>
+          {Object.entries(signs).map(([sign, one]) => (
+            <span key={sign}>
+              <Key>{sign}</Key> {t(`palette.signs.${one}`)}
+            </span>
+          ))}
+        </span>
       </footer>
     </>
   )
+}
+
+/** The icon of what belongs to no server. */
+function KindIcon({ kind }: { kind: Kind }): ReactNode {
+  const Icon = kind === 'act' ? Zap : kind === 'conversation' ? MessageSquare : AppWindow
+  return <Icon size={16} strokeWidth={1.5} aria-hidden="true" />
 }
 
 /** Everything that can be found. Resources are searched by the host, since there may be many. */

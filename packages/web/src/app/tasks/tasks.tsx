@@ -6,7 +6,7 @@ import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
 import { plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
-import { Empty, Search } from '../ui/ui.tsx'
+import { Empty, Search, uiStyle } from '../ui/ui.tsx'
 import { Acts, isRunning, Progress, State, type Task, TaskDetail } from './task.tsx'
 import style from './tasks.module.css'
 
@@ -28,6 +28,11 @@ export default function Tasks({ task: id }: { task?: string }): ReactNode {
     return (
       <Empty title={t('task.empty')}>
         <p>{t('task.emptyMeans')}</p>
+        <p>
+          <Link className={uiStyle.button ?? ''} href={routes.inspect.to()}>
+            {t('task.emptyDo')}
+          </Link>
+        </p>
       </Empty>
     )
   return (

@@ -1,4 +1,5 @@
 import { type ReactNode, useMemo } from 'react'
+import { ScrollBox } from '../ui/ui.tsx'
 import style from './text.module.css'
 
 const mostBytes = 4_096
@@ -14,9 +15,8 @@ export function Bytes({ base64, label }: { base64: string; label: string }): Rea
     })
   }, [base64])
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section className={style.box} tabIndex={0} aria-label={label}>
+    <ScrollBox className={style.box} label={label}>
       <pre>{lines.join('\n')}</pre>
-    </section>
+    </ScrollBox>
   )
 }

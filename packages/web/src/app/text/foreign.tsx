@@ -1,6 +1,7 @@
 import { wordDiff } from '@jackfield/host/browser'
 import { type ReactNode, useMemo, useState } from 'react'
 import { useFormat, useHostSentence, useText } from '../i18n/i18n.ts'
+import { ScrollBox } from '../ui/ui.tsx'
 import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.ts'
 import { headOf, membersOf, piecesOf } from './pieces.ts'
 import style from './text.module.css'
@@ -71,13 +72,17 @@ export function HostText({
   return isEnglish ? <span lang="en">{shown}</span> : shown
 }
 
+/** What a browser or a terminal is called in answers and lists, such as `Firefox on lapis`. */
+export function ClientName({ name }: { name: string }): ReactNode {
+  return <Foreign text={foreign(useHostSentence(name).sentence)} inline />
+}
+
 /** A foreign text in the sunken box that marks it as such. */
 export function ForeignBox({ text, label }: { text: ForeignText; label?: string }): ReactNode {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section className={style.box} tabIndex={0} aria-label={label}>
+    <ScrollBox className={style.box} label={label}>
       <Foreign text={text} />
-    </section>
+    </ScrollBox>
   )
 }
 
@@ -85,12 +90,11 @@ export function ForeignBox({ text, label }: { text: ForeignText; label?: string 
 export function ExactJson({ value, label }: { value: unknown; label: string }): ReactNode {
   const json = useMemo(() => foreign(JSON.stringify(value, null, 2) ?? 'null'), [value])
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section className={style.box} tabIndex={0} aria-label={label}>
+    <ScrollBox className={style.box} label={label}>
       <pre>
         <Foreign text={json} />
       </pre>
-    </section>
+    </ScrollBox>
   )
 }
 
@@ -105,10 +109,9 @@ const mostMembers = 100
 /** A JSON value as a tree that opens by one level at a time. */
 export function JsonTree({ value, label }: { value: unknown; label: string }): ReactNode {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section className={`${style.box} ${style.tree}`} tabIndex={0} aria-label={label}>
+    <ScrollBox className={`${style.box} ${style.tree}`} label={label}>
       <Branch value={value} open={2} />
-    </section>
+    </ScrollBox>
   )
 }
 

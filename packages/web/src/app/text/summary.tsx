@@ -4,14 +4,13 @@ import { useText } from '../i18n/i18n.ts'
 import { Foreign, HostText } from './foreign.tsx'
 import { foreign } from './foreign-type.ts'
 
-/** Kinds of events whose summary is that of a message, or what a server or a program wrote. */
+/** Kinds of events whose summary is that of a message, or what a person, a server or a program wrote. */
 const foreignKinds: ReadonlySet<TraceEvent['kind']> = new Set([
   'wire',
   'http',
   'stderr',
   'warning',
   'read',
-  'model',
   'conversation',
 ])
 

@@ -191,6 +191,34 @@ export function Views<V extends string>({
   )
 }
 
+/** A box that scrolls, with a name. It is no landmark: a screen has many of them, also of one name. */
+export function ScrollBox({
+  label,
+  className,
+  children,
+}: {
+  label: string | undefined
+  className: string | undefined
+  children: ReactNode
+}): ReactNode {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <div role="group" className={className} tabIndex={0} aria-label={label}>
+      {children}
+    </div>
+  )
+}
+
+/** Behind the name of a field that has to be filled in. */
+export function RequiredMark({ title }: { title: string }): ReactNode {
+  return (
+    <span className={style.required} title={title} aria-hidden="true">
+      {' *'}
+    </span>
+  )
+}
+
 /** A key chord beside what it does. */
 export function Key({ children }: { children: ReactNode }): ReactNode {
   return (
