@@ -1,3 +1,4 @@
+import { defined } from '@jackfield/sdk/internal'
 import { Apps } from './apps/apps.ts'
 import { isAppType } from './apps/page.ts'
 import { isVisibleTo } from './apps/tool-app.ts'
@@ -40,7 +41,6 @@ import { authNetworkIn, fetchIn } from './servers/network/fetch.ts'
 import { checkRoots } from './servers/roots/folders.ts'
 import { Roots } from './servers/roots/roots.ts'
 import { fingerprint } from './shared/fingerprint.ts'
-import { present } from './shared/json.ts'
 import { reasonOf } from './shared/text.ts'
 import type { ConnectionState, Host, HostOptions, Reconfigured, ServerDetails } from './types/index.ts'
 
@@ -358,7 +358,7 @@ class LiveHost implements Host {
     const { client, pid } = this.#catalog.server(server)
     if (client === undefined) return undefined
     const { info, revision, era, capabilities, instructions } = client.server
-    return this.#redaction.value({ revision, era, capabilities, ...present({ info, instructions, pid }) })
+    return this.#redaction.value({ revision, era, capabilities, ...defined({ info, instructions, pid }) })
   }
 
   ping: Host['ping'] = (...given) => this.#requests.ping(...given)

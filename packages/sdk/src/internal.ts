@@ -17,4 +17,5 @@ export {
 export { checkSampling } from './protocol/server-requests.ts'
 export { askLive } from './proxy/questions.ts'
 export { SuspendedCall, SuspendedCalls } from './proxy/suspended-calls.ts'
+export { defined } from './request/object-members.ts'
 export { listenError } from './transports/server/http/node.ts'

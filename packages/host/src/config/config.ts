@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
-import { isRecord, type JsonRecord, present } from '../shared/json.ts'
+import { defined } from '@jackfield/sdk/internal'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { matchesGlob } from '../shared/text.ts'
 import type {
   ConfigInput,
@@ -355,7 +356,7 @@ function readProfiles(value: unknown, path: string, reader: Reader): Record<stri
       }
       const servers = reader.texts(entry['servers'], member(at, 'servers'))
       const without = reader.texts(entry['without'], member(at, 'without'))
-      return [[name, present({ servers, without })] as const]
+      return [[name, defined({ servers, without })] as const]
     }),
   )
 }

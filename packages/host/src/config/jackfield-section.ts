@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Root } from '@jackfield/sdk'
-import { present } from '../shared/json.ts'
+import { defined } from '@jackfield/sdk/internal'
 import type { LogSettings, PolicyRule, SamplingSettings, Verdict } from '../types/index.ts'
 import { member, onlyKnown, type Reader } from './reader.ts'
 import { readRule } from './rule.ts'
@@ -102,7 +102,7 @@ function folderUri(text: string, folder: string): string {
 function readLimits(value: unknown, path: string, reader: Reader): JackfieldSection['limits'] {
   const entry = reader.record(value, path) ?? {}
   onlyKnown(entry, path, ['connectTimeoutMs', 'callTimeoutMs'], reader)
-  return present({
+  return defined({
     connectTimeoutMs: reader.milliseconds(entry['connectTimeoutMs'], member(path, 'connectTimeoutMs')),
     callTimeoutMs: reader.milliseconds(entry['callTimeoutMs'], member(path, 'callTimeoutMs')),
   })
@@ -134,7 +134,7 @@ function readLog(value: unknown, path: string, reader: Reader): LogSettings {
     if (!isName) reader.problem(member(at, index), 'is not a header name')
     return isName
   })
-  return present({ keep, megabytes, days, traceparent, maskedHeaders })
+  return defined({ keep, megabytes, days, traceparent, maskedHeaders })
 }
 
 /** Merges sections: the first that sets something wins, except that masked headers are combined. */

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { isRecord, present } from '../shared/json.ts'
+import { defined } from '@jackfield/sdk/internal'
+import { isRecord } from '../shared/json.ts'
 import type { ArgumentTest, Caller, GrantScope, PolicyRule, Verdict } from '../types/index.ts'
 import { member, onlyKnown, type Reader } from './reader.ts'
 
@@ -51,7 +52,7 @@ export function readRule(
   const rule: PolicyRule = {
     id,
     verdict,
-    ...present({ server, tool, hint, caller, arguments: tests, label, gate, scope }),
+    ...defined({ server, tool, hint, caller, arguments: tests, label, gate, scope }),
     author: `${reader.file}, ${path}`,
   }
   const problem = problemWithRule(rule)
@@ -70,7 +71,7 @@ function readTest(item: unknown, path: string, folder: string, reader: Reader): 
   return {
     at: at ?? '',
     ...('equals' in entry && { equals: entry['equals'] }),
-    ...present({ glob, min, max, inside: inside?.map((one) => absolute(one, folder)) }),
+    ...defined({ glob, min, max, inside: inside?.map((one) => absolute(one, folder)) }),
   }
 }
 

@@ -1,5 +1,5 @@
+import { defined } from '@jackfield/sdk/internal'
 import { linearRegex } from '@jackfield/sdk/schema'
-import { present } from '../shared/json.ts'
 import type {
   ModelFacts,
   RedactionRule,
@@ -28,7 +28,7 @@ export function readSampling(value: unknown, path: string, reader: Reader): Samp
     ([item, at]) => readRule(item, at, reader) ?? [],
   )
   return {
-    ...present({ limits, reviewOffline }),
+    ...defined({ limits, reviewOffline }),
     ...(servers !== undefined && {
       servers: Object.fromEntries(
         Object.entries(servers).map(([name, settings]) => [
@@ -55,7 +55,7 @@ export function readModel(item: unknown, path: string, reader: Reader): ModelFac
     if (entry['id'] === undefined) reader.problem(path, 'needs "id", such as "provider/model"')
     return undefined
   }
-  return present({
+  return defined({
     id,
     name: reader.text(entry['name'], member(path, 'name')),
     currency: reader.text(entry['currency'], member(path, 'currency')),
@@ -83,7 +83,7 @@ function readServer(value: unknown, path: string, reader: Reader): ServerSamplin
     ([item, at]) => reader.oneOf(item ?? null, at, stages) ?? [],
   )
   const reviewOffline = reader.flag(entry['reviewOffline'], member(path, 'reviewOffline'))
-  return { ...present({ limits, reviewOffline }), ...(approve.length > 0 && { approve }) }
+  return { ...defined({ limits, reviewOffline }), ...(approve.length > 0 && { approve }) }
 }
 
 function readLimits(value: unknown, path: string, reader: Reader): Partial<SamplingLimits> | undefined {

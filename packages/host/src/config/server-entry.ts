@@ -1,5 +1,6 @@
 import type { Root } from '@jackfield/sdk'
-import { type JsonRecord, present } from '../shared/json.ts'
+import { defined } from '@jackfield/sdk/internal'
+import type { JsonRecord } from '../shared/json.ts'
 import type {
   ConfigProblem,
   HttpServerConfig,
@@ -81,7 +82,7 @@ export function readAddition(draft: Draft, options: ServerReading): ServerAdditi
     reader.problem(pathText(path), message)
   const now = createReader(options)
   const settings = readSettings(draft, entry, options.folder, reader, now)
-  const target = present({
+  const target = defined({
     sandbox: readSandbox(draft, entry['sandbox'], now),
     auth: readAuth(draft, entry['auth'], reader),
   })
@@ -135,7 +136,7 @@ function readCommand(
   now: Reader,
 ): StdioServerConfig | undefined {
   const command = reader.text(entry['command'], draft.at('command'))?.trim()
-  const others = present({
+  const others = defined({
     args: readArgs(draft, entry['args'], reader),
     env: textRecord(draft, entry, 'env', reader),
     envFile: reader.text(entry['envFile'], draft.at('envFile')),
@@ -155,7 +156,7 @@ function readUrl(draft: Draft, entry: JsonRecord, reader: Reader): HttpServerCon
   const url = reader.text(entry['url'], draft.at('url'))?.trim()
   const headers = textRecord(draft, entry, 'headers', reader)
   const auth = readAuth(draft, entry['auth'], reader)
-  return url === undefined ? undefined : { url, ...present({ headers, auth }) }
+  return url === undefined ? undefined : { url, ...defined({ headers, auth }) }
 }
 
 function textRecord(
@@ -176,7 +177,7 @@ function readAuth(draft: Draft, value: unknown, reader: Reader): HttpServerConfi
   const entry = reader.record(value, draft.at('auth'))
   if (entry === undefined) return undefined
   warnUnknown(entry, ['clientId', 'clientSecret', 'issuer', 'scopes'], draft, 'auth', reader)
-  return present({
+  return defined({
     clientId: reader.text(entry['clientId'], draft.at('auth', 'clientId')),
     clientSecret: reader.text(entry['clientSecret'], draft.at('auth', 'clientSecret')),
     issuer: reader.text(entry['issuer'], draft.at('auth', 'issuer')),
@@ -192,7 +193,7 @@ function readSandbox(draft: Draft, value: unknown, reader: Reader): boolean | Sa
   warnUnknown(entry, known, draft, 'sandbox', reader)
   const { network } = entry
   const at = (name: string): string => draft.at('sandbox', name)
-  return present({
+  return defined({
     read: reader.texts(entry['read'], at('read')),
     write: reader.texts(entry['write'], at('write')),
     network: typeof network === 'boolean' ? network : reader.texts(network, at('network')),
@@ -208,7 +209,7 @@ function readSettings(
   reader: Reader,
   now: Reader,
 ): ServerSettings {
-  return present({
+  return defined({
     disabled: reader.flag(entry['disabled'], draft.at('disabled')),
     era: reader.oneOf(entry['era'], draft.at('era'), ['auto', 'modern', 'legacy']),
     lazy: reader.flag(entry['lazy'], draft.at('lazy')),
@@ -236,7 +237,7 @@ function readTools(draft: Draft, value: unknown, reader: Reader): ServerSettings
   const entry = reader.record(value, draft.at('tools'))
   if (entry === undefined) return undefined
   warnUnknown(entry, ['only', 'without', 'always'], draft, 'tools', reader)
-  return present({
+  return defined({
     only: reader.texts(entry['only'], draft.at('tools', 'only')),
     without: reader.texts(entry['without'], draft.at('tools', 'without')),
     always: reader.texts(entry['always'], draft.at('tools', 'always')),

@@ -1,6 +1,7 @@
 import { McpError, RpcError } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
-import { canonical, type JsonRecord, present } from '../shared/json.ts'
+import { defined } from '@jackfield/sdk/internal'
+import { canonical, type JsonRecord } from '../shared/json.ts'
 import type { Caller, Cause } from '../types/index.ts'
 
 /** A request in progress that may cause a server request. */
@@ -100,7 +101,7 @@ function originOf(request: ActiveRequest): RequestOrigin {
     cause: {
       server,
       ...(method === 'tools/call' && { tool: target }),
-      ...present({ arguments: args, caller, conversation }),
+      ...defined({ arguments: args, caller, conversation }),
     },
   }
 }

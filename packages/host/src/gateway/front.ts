@@ -9,8 +9,7 @@ import type {
   HttpHandler,
   HttpRefusal,
 } from '@jackfield/sdk/http'
-import { listenError } from '@jackfield/sdk/internal'
-import { present } from '../shared/json.ts'
+import { defined, listenError } from '@jackfield/sdk/internal'
 import { oneLine, reasonOf } from '../shared/text.ts'
 import type { GatewayFront, GatewayFrontOptions, UserGateway } from '../types/index.ts'
 
@@ -57,7 +56,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
   /** Who sent a request: it is authenticated once, before its user is known. */
   const sender = new AsyncLocalStorage<AuthenticatedCaller | HttpRefusal>()
   const authenticated: Authenticate = Object.assign(async () => sender.getStore() ?? unknownUser, {
-    ...present({ documents: authenticate.documents, lacking: authenticate.lacking }),
+    ...defined({ documents: authenticate.documents, lacking: authenticate.lacking }),
   })
   const warn = onWarning ?? console.warn
   const handle = (server: Server, warnLater: (message: string) => void, shared?: Backplane): HttpHandler => {
@@ -197,7 +196,7 @@ function partOf(backplane: Backplane, user: string): Backplane {
   const own = (name: string): string => `gateway:${encodeURIComponent(user)}:${name}`
   const { instance, spansProcesses } = backplane
   return {
-    ...present({ instance, spansProcesses }),
+    ...defined({ instance, spansProcesses }),
     get: (key) => backplane.get(own(key)),
     set: (key, ...rest) => backplane.set(own(key), ...rest),
     add: (key, ...rest) => backplane.add(own(key), ...rest),

@@ -18,9 +18,9 @@ import {
   template,
   tool,
 } from '@jackfield/sdk'
-import { SuspendedCalls } from '@jackfield/sdk/internal'
+import { defined, SuspendedCalls } from '@jackfield/sdk/internal'
 import { reasonWithFixes } from '../shared/failures.ts'
-import { isRecord, type JsonRecord, present } from '../shared/json.ts'
+import { isRecord, type JsonRecord } from '../shared/json.ts'
 import type { CatalogPrompt, Host } from '../types/index.ts'
 import type { DefinitionBuilders } from './offer.ts'
 import { ClientCall, type Request, type Subject } from './relays.ts'
@@ -179,11 +179,11 @@ function texts(args: JsonRecord): Record<string, string> {
 
 function wholeOf({ content, structuredContent, isError = false, _meta: meta }: CallToolResult): Reply {
   const structured = structuredContent === undefined ? {} : { structured: structuredContent }
-  return reply({ content, isError, ...structured, ...present({ meta }) })
+  return reply({ content, isError, ...structured, ...defined({ meta }) })
 }
 
 function asReply({ contents, _meta: meta }: ReadResourceResult): ReadReply {
-  return { contents, ...present({ meta }) }
+  return { contents, ...defined({ meta }) }
 }
 
 /** Clients get a server's error unchanged; a failure of the host is reported as such. */

@@ -1,6 +1,7 @@
 import type { SamplingContent } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import type { GenerateTextResult, LanguageModel, ModelMessage, ToolSet } from 'ai'
-import { isRecord, present } from '../shared/json.ts'
+import { isRecord } from '../shared/json.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { chatMedia, type MediaKind, type MediaSupport } from './media.ts'
 import {
@@ -183,7 +184,7 @@ async function ask(
     }),
     ...(request.tools !== undefined &&
       request.tools.length > 0 && { tools, toolChoice: request.toolChoice ?? ('auto' as const) }),
-    ...present({ temperature, stopSequences, abortSignal: request.signal, providerOptions }),
+    ...defined({ temperature, stopSequences, abortSignal: request.signal, providerOptions }),
   }
   if (request.onText === undefined) return ai.generateText(call)
 

@@ -1,5 +1,5 @@
 import { McpError, type ReadResourceResult, type ResourceContents } from '@jackfield/sdk'
-import { present } from '../shared/json.ts'
+import { defined } from '@jackfield/sdk/internal'
 import { reasonOf } from '../shared/text.ts'
 import { wordDiff } from '../shared/word-diff.ts'
 import type { AttachedCopy, AttachResult, CopyDiff, Host, NotAttached, ResourceRef } from '../types/index.ts'
@@ -157,7 +157,7 @@ export class Copies {
     conversation: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<ReadResourceResult> {
-    return this.#options.host.read(server, uri, present({ conversation, signal }))
+    return this.#options.host.read(server, uri, defined({ conversation, signal }))
   }
 
   /** Changes were not reported until now, so these may be outdated. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import { type Bundle, readBundle } from '../servers/install/bundle.ts'
 import { planFrom } from '../servers/install/plan.ts'
 import { bundleIn, createRegistry, fetchBundle, type RegistryOptions } from '../servers/install/registry.ts'
-import { present } from '../shared/json.ts'
 import type { ConfigPlan, Host, InstallPlan, RegistryServer, ReviewedInstallation } from '../types/index.ts'
 import type { ConfigurationService } from './configuration.ts'
 
@@ -54,22 +54,22 @@ export class InstallService {
     { name, version, signal }: { name?: string; version?: string; signal?: AbortSignal },
   ): Promise<ReviewedInstallation> {
     const { host, configuration, registry, bundles, home } = this.#options
-    const server = await createRegistry(registry).show(published, present({ signal, version }))
+    const server = await createRegistry(registry).show(published, defined({ signal, version }))
     if (server.status === 'deleted')
       throw new McpError('INVALID', `${published} was deleted from the registry.`)
     const packed = bundleIn(server.document)
     let bundle: Bundle | undefined
     if (packed !== undefined) {
       if (bundles === undefined) throw new McpError('INVALID', 'This host has no folder for bundles.')
-      const bytes = await fetchBundle(packed, present({ env: registry?.env, signal }))
-      bundle = readBundle(bytes, { folder: bundles, home, publisher: packed.publisher, ...present({ name }) })
+      const bytes = await fetchBundle(packed, defined({ env: registry?.env, signal }))
+      bundle = readBundle(bytes, { folder: bundles, home, publisher: packed.publisher, ...defined({ name }) })
     }
     const plan = bundle?.plan ?? planFrom(server.document, name)
     const id = randomUUID()
     for (const [old, review] of this.#reviews) if (review.until < Date.now()) this.#reviews.delete(old)
     const [oldest] = this.#reviews.keys()
     if (this.#reviews.size >= maxReviews && oldest !== undefined) this.#reviews.delete(oldest)
-    this.#reviews.set(id, { plan, until: Date.now() + reviewMs, ...present({ bundle }) })
+    this.#reviews.set(id, { plan, until: Date.now() + reviewMs, ...defined({ bundle }) })
     const names = new Set(await host.secrets.names())
     const { servers } = await configuration.view()
     const { config: _config, ...shown } = plan
@@ -78,7 +78,7 @@ export class InstallService {
       id,
       published,
       description: server.description,
-      ...present({ repository: server.repository, status: server.status, digest }),
+      ...defined({ repository: server.repository, status: server.status, digest }),
       stored: plan.needs.flatMap(({ secret }) => (secret !== undefined && names.has(secret) ? [secret] : [])),
       isKnown: servers.some((one) => one.name === plan.name),
       ...shown,

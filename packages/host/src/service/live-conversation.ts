@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import { userText } from '../models/agent/blocks.ts'
 import {
   type Conversation,
@@ -8,7 +9,6 @@ import {
   type Turn,
 } from '../models/agent/index.ts'
 import { isSwitchedOn } from '../models/agent/tool-switches.ts'
-import { present } from '../shared/json.ts'
 import type {
   AttachedCopy,
   BrokeredCall,
@@ -295,7 +295,7 @@ export class LiveConversation {
     return createConversation({
       host,
       model,
-      ...present({ resume, codeMode: code, maxCalls }),
+      ...defined({ resume, codeMode: code, maxCalls }),
       onLate: (event) => this.#called(event),
     })
   }
@@ -361,7 +361,7 @@ export class LiveConversation {
       }
     } else if (event.type === 'progress' && this.#sentAt.has(event.activity)) {
       const { progress, total, message } = event
-      this.#changeRunning({ progress: { progress, ...present({ total, message }) } })
+      this.#changeRunning({ progress: { progress, ...defined({ total, message }) } })
     }
   }
 
@@ -498,7 +498,7 @@ export class LiveConversation {
         state: 'done',
         ...(taken !== undefined && { durationMs: Math.round(taken) }),
         ...(denied && { denied }),
-        ...present({ activity, cancelled, decision }),
+        ...defined({ activity, cancelled, decision }),
         ...(result.isError === true && { isError: true }),
         ...(JSON.stringify(result).length <= shownResult && { result }),
       }
@@ -546,7 +546,7 @@ export class LiveConversation {
       state: this.#turn?.state ?? 'idle',
       usage: conversation.usage,
       toolSwitches: conversation.toolSwitches,
-      ...present({
+      ...defined({
         contextLimit: this.#contextLimit,
         contextTokens: conversation.contextTokens,
         by: this.#turn?.by,

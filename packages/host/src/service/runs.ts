@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
-import { present } from '../shared/json.ts'
+import { defined } from '@jackfield/sdk/internal'
 import { linkSignals, orAborted } from '../shared/signals.ts'
 import type { DoctorStep, Host } from '../types/index.ts'
 import type { Run, RunRequest, RunResults, RunRow } from './contract.ts'
@@ -174,7 +174,7 @@ export class Runs {
       case 'code': {
         const { program, servers, file, maxCalls } = request
         const limits = maxCalls === undefined ? undefined : { calls: maxCalls }
-        return { code: await host.code.run(program, { signal, ...present({ servers, file, limits }) }) }
+        return { code: await host.code.run(program, { signal, ...defined({ servers, file, limits }) }) }
       }
     }
   }

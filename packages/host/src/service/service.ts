@@ -1,11 +1,11 @@
 import { McpError } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import type { LayeredConfig, LayerOptions } from '../config/layers.ts'
 import { createHost } from '../host.ts'
 import { blocksOf } from '../models/messages.ts'
 import { modelProviders } from '../models/providers.ts'
 import type { RegistryOptions } from '../servers/install/registry.ts'
 import { fingerprint } from '../shared/fingerprint.ts'
-import { present } from '../shared/json.ts'
 import { orAborted } from '../shared/signals.ts'
 import type {
   Activity,
@@ -283,7 +283,7 @@ export class HostService {
         id,
         isLanguageModel,
         contextTokens: facts?.contextTokens ?? contextTokens ?? null,
-        ...present({ cost: facts?.cost, currency: facts?.currency }),
+        ...defined({ cost: facts?.cost, currency: facts?.currency }),
       }
     })
   }

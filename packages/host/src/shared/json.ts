@@ -55,17 +55,6 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** An object whose members that may be undefined are optional instead. */
-export type Present<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
-  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
-}
-
-/** A copy without the members that are undefined. */
-export function present<T extends object>(members: T): Present<T> {
-  const parts = Object.entries(members).map(([name, value]) => (value === undefined ? {} : { [name]: value }))
-  return Object.assign({}, ...parts)
-}
-
 /** Maps a JSON value bottom-up with `change`, like a reviver of `JSON.parse`. */
 export function rewritten(value: unknown, change: (item: unknown) => unknown): ReturnType<typeof JSON.parse> {
   if (Array.isArray(value)) return change(value.map((item) => rewritten(item, change)))

@@ -39,8 +39,13 @@ function pairsIn(name: string): string[] {
   return letters.slice(1).map((letter, at) => `${letters[at]}${letter}`)
 }
 
+/** An object whose members that may be undefined are optional instead. */
+type Defined<T> = { [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name] } & {
+  [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined>
+}
+
 /** The members that are defined, for objects whose optional members must be absent rather than undefined. */
-export function defined<T extends object>(members: T): { [Name in keyof T]?: Exclude<T[Name], undefined> }
+export function defined<T extends object>(members: T): Defined<T>
 export function defined(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }

@@ -2,10 +2,10 @@ import { realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { McpError } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import type { FormTable } from '../../log/store/answer-tables.ts'
 import { FixableError, fixesOf } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
-import { present } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { ConfigInput, MissingInput, SecretStore, Secrets, ServerConfig } from '../../types/index.ts'
 import { serverProblems } from '../server-entry.ts'
@@ -176,7 +176,7 @@ async function httpTexts(
   if (auth === undefined || auth === false) return headers === undefined ? {} : { headers }
   const { clientId, clientSecret } = auth
   return {
-    ...present({ headers }),
+    ...defined({ headers }),
     auth: {
       ...auth,
       ...(clientId !== undefined && { clientId: await text(clientId, 'auth.clientId') }),

@@ -4,9 +4,9 @@ import {
   checkElicitSchema,
   checkElicitValue,
   choicesOf,
+  defined,
   fillDefaults,
 } from '@jackfield/sdk/internal'
-import { present } from '../../shared/json.ts'
 import type { FieldKind, FormChoice, FormField, FormPlan } from '../../types/index.ts'
 import { secretRequestedBy } from './secret-fields.ts'
 
@@ -40,7 +40,7 @@ function fieldOf(key: string, property: ElicitField, schema: ElicitSchema, messa
     required,
     omissible: !required && property.default === undefined,
     schema: property,
-    ...present({ description, constraint, choices }),
+    ...defined({ description, constraint, choices }),
     ...(fits && { default: property.default }),
     ...(secret !== undefined && { secret }),
   }

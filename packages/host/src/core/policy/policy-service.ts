@@ -1,10 +1,11 @@
 import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { McpError } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import { callers, problemWithRule } from '../../config/rule.ts'
 import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
 import type { Store } from '../../log/store/store.ts'
-import { canonical, frozenCopy, isRecord, type JsonRecord, present } from '../../shared/json.ts'
+import { canonical, frozenCopy, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type {
   Caller,
@@ -128,7 +129,7 @@ function createService(deps: ServiceDeps): PolicyService {
       const subject = subjectOf(entry, connection, argumentsOf(args), { caller, conversation })
       const { decision, remember, matched, grants: fitting, labels } = policy.decide(subject, typed)
       const result = policy.decideResult(subject, typed)
-      return { decision, remember, matched, grants: fitting, labels, ...present({ result }) }
+      return { decision, remember, matched, grants: fitting, labels, ...defined({ result }) }
     },
     preview(rule, { days = 30 } = {}) {
       const problem = problemWithRule(rule)

@@ -1,7 +1,7 @@
 import { McpError } from '@jackfield/sdk'
-import { readJson } from '@jackfield/sdk/internal'
+import { defined, readJson } from '@jackfield/sdk/internal'
 import { FixableError } from '../../shared/failures.ts'
-import { canonical, inWords, isDeeper, isRecord, type JsonRecord, present } from '../../shared/json.ts'
+import { canonical, inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type {
   RecordedExchange,
@@ -194,7 +194,7 @@ export function changesBetween(before: unknown, after: unknown): ResultChange[] 
     if (changes.length >= maxChanges || canonical(a) === canonical(b)) return
     const both = (isRecord(a) && isRecord(b)) || (Array.isArray(a) && Array.isArray(b))
     if (!both) {
-      changes.push({ path, ...present({ before: a, after: b }) })
+      changes.push({ path, ...defined({ before: a, after: b }) })
       return
     }
     const [one, other] = [new Map(Object.entries(a)), new Map(Object.entries(b))]

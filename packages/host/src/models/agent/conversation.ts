@@ -5,10 +5,10 @@ import {
   type SamplingMessage,
   type ToolUseContent,
 } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import { failure } from '../../core/call-results.ts'
 import { forModel } from '../../shared/audience.ts'
 import { reasonWithFixes } from '../../shared/failures.ts'
-import { present } from '../../shared/json.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
   AttachedCopy,
@@ -211,7 +211,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       system: systemPrompt(host, options.system),
       tools: offer.tools(requestedModel),
       maxTokens,
-      ...present({ signal, onText, onWait }),
+      ...defined({ signal, onText, onWait }),
     })
     return { reply, row, usage: reply.usage && { model: requestedModel.id, ...reply.usage } }
   }
@@ -317,7 +317,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       characters: resultCharacters,
       conversation: transcript.id,
       tool: entry?.tool.name ?? name,
-      ...present({ server: entry?.server, activity }),
+      ...defined({ server: entry?.server, activity }),
     })
   }
 

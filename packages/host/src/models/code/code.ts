@@ -1,6 +1,6 @@
 import { McpError } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import type { Recorder } from '../../log/store/activity-log.ts'
-import { present } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { CatalogTool, Code, CodeOptions, CodeRun, Host } from '../../types/index.ts'
 import { runProgram } from './run.ts'
@@ -43,7 +43,7 @@ export function createCode(deps: CodeDeps): Code {
       summary: `A program of ${lines === 1 ? '1 line' : `${lines} lines`}`,
       detail: {
         program,
-        ...present({ conversation, servers }),
+        ...defined({ conversation, servers }),
       },
     })
     running += 1

@@ -1,5 +1,6 @@
 import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
-import { parsed, present } from '../../shared/json.ts'
+import { defined } from '@jackfield/sdk/internal'
+import { parsed } from '../../shared/json.ts'
 import type { ModelRequest } from '../../types/index.ts'
 import { blocksOf, textOf } from '../messages.ts'
 import { addDays, iso } from './dates.ts'
@@ -223,7 +224,7 @@ function book(plan: Plan, destination: string, best: Done | undefined): Move {
     origin: trip.origin,
     departure: trip.start,
     returnDate: trip.end,
-    ...present({ travelers: trip.travelers, budget: trip.budget, outboundFlight: flight }),
+    ...defined({ travelers: trip.travelers, budget: trip.budget, outboundFlight: flight }),
   })
 }
 

@@ -1,6 +1,7 @@
 import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import type { ActivityLog } from '../../log/store/activity-log.ts'
-import { isRecord, present } from '../../shared/json.ts'
+import { isRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type {
   Activity,
@@ -78,7 +79,7 @@ function faultOf({ unreadable = {}, stopReason }: ModelReply): string | undefine
 function requestOf(params: CreateMessageParams, signal: AbortSignal): Parameters<Model['generate']>[0] {
   const { messages, maxTokens, systemPrompt: system, tools, toolChoice, temperature, stopSequences } = params
   const given = { system, tools, toolChoice: toolChoice?.mode, temperature, stopSequences }
-  return { messages, maxTokens, signal, ...present(given) }
+  return { messages, maxTokens, signal, ...defined(given) }
 }
 
 function redactionSummary(redactions: readonly Redaction[]): { rule: string; count: number }[] {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import { NoSurfaceError, type QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
-import { present } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { Installation } from '../../types/index.ts'
 
@@ -24,7 +24,7 @@ export async function approveInstallation(
     kind: 'install',
     server: name,
     summary: `${name} is to be installed`,
-    detail: { command, findings: [...findings], ...present({ publisher, version }) },
+    detail: { command, findings: [...findings], ...defined({ publisher, version }) },
   })
   if (agreedOn !== undefined) {
     row.close('allowed', { by: agreedOn })

@@ -1,7 +1,8 @@
 import { McpError } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import { parseConfig, textsOf } from '../../config/config.ts'
 import { givenValues, partsOf } from '../../config/variables.ts'
-import { inWords, isDeeper, isRecord, type JsonRecord, present } from '../../shared/json.ts'
+import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine, shellWord } from '../../shared/text.ts'
 import type {
   ConfigInput,
@@ -59,7 +60,7 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
       id,
       required: true,
       kind: 'text',
-      ...present({ description, default: input.default, options }),
+      ...defined({ description, default: input.default, options }),
       ...(password && { secret: `${name}.${id}`.replaceAll('}', '') }),
     }
   })

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
+import { defined } from '@jackfield/sdk/internal'
 import { textsOf } from '../../config/config.ts'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import { fileVariables, maxVariablesBytes } from '../../config/secrets/secrets.ts'
@@ -10,7 +11,6 @@ import type { ConsentTable } from '../../log/store/server-tables.ts'
 import { FixableError } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
 import { fingerprint } from '../../shared/fingerprint.ts'
-import { present } from '../../shared/json.ts'
 import { reasonOf, shellWord } from '../../shared/text.ts'
 import type { ConsentNeeded, ConsentService, ServerConfig, TrustFinding } from '../../types/index.ts'
 import { scanCommand } from './command-scan.ts'
@@ -144,7 +144,7 @@ export class Consents implements ConsentService {
         ...(before === redactor.text(command) ? [changedElsewhere] : []),
         ...findings,
       ],
-      ...present({ program, before }),
+      ...defined({ program, before }),
     }
   }
 
@@ -156,7 +156,7 @@ export class Consents implements ConsentService {
   async #ask(wanted: ConsentRequest, config: ServerConfig, signal: AbortSignal): Promise<void> {
     const { questions, recorder, redactor } = this.#deps
     const { server, file, command, program, given, findings, before } = wanted
-    const shown = present({ program, before })
+    const shown = defined({ program, before })
     const row = recorder.open({
       kind: 'start',
       server,
