@@ -170,7 +170,7 @@ const accepted = { action: 'accept' as const, content: { ok: true } }
 const textIn = (result: unknown): string => String(Object(result).content?.[0]?.text)
 const limitMs = 5_000
 /** Failures in a row after which a client makes no further calls: its session is lost. */
-const mostFailures = 4
+const maxFailures = 4
 const callers = 15
 
 async function caller(url: string, nth: number): Promise<Caller> {
@@ -217,7 +217,7 @@ async function count(contender: Contender, way: Way, calls: number): Promise<str
       connected++
       let failures = 0
       let made = 0
-      for (; made < each && failures < mostFailures; made++) {
+      for (; made < each && failures < maxFailures; made++) {
         const at = made
         begun++
         if (!isKilled && begun >= calls / 2) {
@@ -263,7 +263,7 @@ ${table(['server', 'µs CPU', '× a single node', 'requests/s', 'p50 ms', 'p99 m
 Calls that succeed, of ${calls} by ${callers} clients (8 of version 1.32.2, 7 of version 2.4.0), half of which ask the client a question, and clients
 that connect. One node is killed with SIGKILL after half of the calls. "Sticky" routes by \`Mcp-Session-Id\`. The official server keeps a transport for
 each session in a map, as its examples do; neither of its clients begins another session after 404. A client
-makes no further calls after ${mostFailures} that failed in a row.
+makes no further calls after ${maxFailures} that failed in a row.
 
 ${table(['server', ...ways], counted)}
 `

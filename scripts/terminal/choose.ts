@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Terminal } from './terminal.ts'
 
-const mostSteps = 24
+const maxSteps = 24
 
 /**
  * Moves down a list of choices to the one that begins with these words, and takes it.
@@ -16,7 +16,7 @@ export async function choose(terminal: Terminal, label: string): Promise<void> {
   await terminal.until(label)
   // The list may arrive in pieces, its marked line last.
   await changed(() => at() !== undefined)
-  for (let step = 0; step < mostSteps && at()?.startsWith(label) !== true; step++) {
+  for (let step = 0; step < maxSteps && at()?.startsWith(label) !== true; step++) {
     const before = at()
     terminal.press('down')
     // While the list is drawn anew, no line is marked.

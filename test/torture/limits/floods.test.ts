@@ -73,10 +73,10 @@ campaign(
       await watched(`calls of ${name} are over`, async () => (await served.now()).running === 0)
       const after = await served.end()
       const left = (after.heldBytes - before.heldBytes) / each
-      campaignRun.measured(`handlers of ${name} at once, at most`, after.mostRunning, 'handlers')
+      campaignRun.measured(`handlers of ${name} at once, at most`, after.maxRunning, 'handlers')
       campaignRun.measured(`kept of a call over ${name}`, Math.max(0, Math.round(left)), 'bytes')
-      expect(after.mostRunning, name).toBeGreaterThan(0)
-      expect(after.mostRunning, name).toBeLessThanOrEqual(cap)
+      expect(after.maxRunning, name).toBeGreaterThan(0)
+      expect(after.maxRunning, name).toBeLessThanOrEqual(cap)
       expect(after.heldBytes - before.heldBytes, name).toBeLessThan(4 * MiB)
     }
   },
@@ -188,7 +188,7 @@ campaign(
       expect(await upload?.(served), name).toMatch(/may have at most 524288 bytes/)
     }
     const after = await served.end()
-    const grown = (after.mostBytes - before.rss) / MiB
+    const grown = (after.maxBytes - before.rss) / MiB
     campaignRun.measured('memory at most', Math.max(0, Math.round(grown)), 'MiB')
     // Much less than what was sent, with room for what is not collected yet.
     expect(grown).toBeLessThan(160)

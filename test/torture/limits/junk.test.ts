@@ -71,14 +71,14 @@ async function listening<S extends Server>(server: S): Promise<number> {
 }
 
 /** A server on a socket that answers one request and then sends a chunk without end. */
-async function floodingSocket(chunk: Uint8Array, mostMiB: number) {
+async function floodingSocket(chunk: Uint8Array, maxMiB: number) {
   const poured = Promise.withResolvers<boolean>()
   const port = await listening(
     createServer((end) => {
       end.once('data', (line) => {
         const { id } = JSON.parse(String(line))
         end.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: discovered })}\n`)
-        end.once('data', () => pour(end, chunk, mostMiB).then(poured.resolve))
+        end.once('data', () => pour(end, chunk, maxMiB).then(poured.resolve))
       })
     }),
   )
@@ -86,7 +86,7 @@ async function floodingSocket(chunk: Uint8Array, mostMiB: number) {
 }
 
 /** The same over HTTP, as the event stream that answers the second request. */
-async function floodingHttp(chunk: Uint8Array, mostMiB: number) {
+async function floodingHttp(chunk: Uint8Array, maxMiB: number) {
   const poured = Promise.withResolvers<boolean>()
   const port = await listening(
     createHttpServer(async (request, response) => {
@@ -97,7 +97,7 @@ async function floodingHttp(chunk: Uint8Array, mostMiB: number) {
         return
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      pour(response, chunk, mostMiB).then(poured.resolve)
+      pour(response, chunk, maxMiB).then(poured.resolve)
     }),
   )
   return { target: `http://127.0.0.1:${port}/mcp`, poured: poured.promise }

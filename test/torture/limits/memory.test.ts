@@ -49,7 +49,7 @@ async function messageFrom(from: ChildProcess): Promise<unknown> {
 }
 
 /** The most memory a process had resident, in bytes; Linux only. */
-function mostResident(pid: number): number {
+function maxResident(pid: number): number {
   return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
 }
 
@@ -143,7 +143,7 @@ campaign(
         }
         await done
         expect(server.exitCode, `${name}: the server is alive`).toBeNull()
-        const most = mostResident(server.pid ?? 0)
+        const most = maxResident(server.pid ?? 0)
         campaignRun.measured(`${name}, ${kind}: most resident`, Math.round(most / MB), 'MB')
         campaignRun.measured(
           `${name}, ${kind}: call of another, of idle`,

@@ -9,12 +9,12 @@ import { programFile } from '../../setup/program-file.ts'
 export interface State {
   readonly rss: number
   /** The peak memory since `begin`. */
-  readonly mostBytes: number
+  readonly maxBytes: number
   readonly running: number
   /** Connections that are open. */
   readonly sockets: number
   /** The most handlers at work at once since `begin`. */
-  readonly mostRunning: number
+  readonly maxRunning: number
   /** In use after a collection; 0 but at `end`. */
   readonly heldBytes: number
 }

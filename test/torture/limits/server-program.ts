@@ -10,15 +10,15 @@ import { heldBytes, input } from './meter.ts'
 
 const big = 'x'.repeat(50_000)
 let running = 0
-let mostRunning = 0
-let mostBytes = 0
+let maxRunning = 0
+let maxBytes = 0
 
 const later = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1))
 
 /** Counts the handlers that are at work. */
 async function counted<T>(work: () => Promise<T>): Promise<T> {
   running++
-  mostRunning = Math.max(mostRunning, running)
+  maxRunning = Math.max(maxRunning, running)
   try {
     return await work()
   } finally {
@@ -90,21 +90,21 @@ async function heldBytesAfterTurns(): Promise<number> {
 process.on('message', async (asked) => {
   if (asked === 'begin') {
     heldBytes()
-    mostBytes = process.memoryUsage().rss
-    mostRunning = 0
+    maxBytes = process.memoryUsage().rss
+    maxRunning = 0
   }
   const held = asked === 'end' ? await heldBytesAfterTurns() : 0
   process.send?.({
     rss: process.memoryUsage().rss,
-    mostBytes,
+    maxBytes,
     running,
     sockets: socketsOpen(),
-    mostRunning,
+    maxRunning,
     heldBytes: held,
   })
 })
 setInterval(() => {
-  mostBytes = Math.max(mostBytes, process.memoryUsage().rss)
+  maxBytes = Math.max(maxBytes, process.memoryUsage().rss)
 }, 5).unref()
 process.on('disconnect', () => process.exit())
 

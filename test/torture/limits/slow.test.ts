@@ -102,7 +102,7 @@ campaign(
         const { running, sockets } = await served.now()
         return running === 0 && sockets <= before.sockets
       })
-      const grown = ((await served.now()).mostBytes - before.rss) / MiB
+      const grown = ((await served.now()).maxBytes - before.rss) / MiB
       campaignRun.measured(`memory for ${each} over ${name}`, Math.round(grown), 'MiB')
       campaignRun.measured(`slowest call of another over ${name}`, Math.round(slowest), 'ms')
       // Each may have 1 MiB and one message waiting, a session 16 MiB stored; the rest a busy process has anyway.
@@ -128,7 +128,7 @@ campaign(
       for (let id = 0; id < 10; id++) served.stdin.write(`${callOf('flood', id, { progressToken: id })}\n`)
       await watched('the server that is not read has ended', async () => {
         const now = await served.now().catch(() => undefined)
-        if (now !== undefined) grown = Math.max(grown, now.mostBytes - before.rss)
+        if (now !== undefined) grown = Math.max(grown, now.maxBytes - before.rss)
         return now === undefined
       })
     }

@@ -8,11 +8,11 @@ import { figure, type Measured, measuredBy } from '../limits/child.ts'
 const program = '../memory/programs/idle-clients.ts'
 const keepAliveMs = 15_000
 /** Bytes of the heap one client that does nothing may take. */
-const mostHeap = 20_000
+const maxHeap = 20_000
 /** Bytes that code takes once it ran, however many clients there were. */
 const onceKept = 1_000_000
 /** Comments that go out in one fifteenth of their interval, of all: the even share is 0.067. */
-const mostAtOnce = 0.25
+const maxAtOnce = 0.25
 
 async function idle(
   campaignRun: CampaignRun,
@@ -33,7 +33,7 @@ async function idle(
 function check(campaignRun: CampaignRun, found: Measured, unit: string): void {
   const heap = figure(found, 'heap')
   expect(figure(found, 'held')).toBe(campaignRun.trials)
-  expect(heap).toBeLessThan(mostHeap)
+  expect(heap).toBeLessThan(maxHeap)
   expect(figure(found, 'kept')).toBeLessThan(heap / 10 + onceKept / campaignRun.trials)
   expect(figure(found, 'wrong')).toBe(0)
   campaignRun.measured('heap', Math.round(heap), `bytes/${unit}`)
@@ -167,7 +167,7 @@ campaign(
       expect(times.length, `comments on stream ${at}`).toBeGreaterThanOrEqual(3)
     }
     const most = Math.max(...counts) / trials
-    expect(most).toBeLessThan(mostAtOnce)
+    expect(most).toBeLessThan(maxAtOnce)
     measured('comments in the fullest second', Math.round(most * 1000) / 10, '%')
     const closed = handler.close()
     await vi.advanceTimersByTimeAsync(2000)

@@ -9,7 +9,7 @@ import { settled } from './schedules.ts'
 /** How often the clock is moved for one thing: no longer than calls wait. */
 const turnsOfClock = 20
 /** A millisecond each, at least. */
-const mostTries = 1_000
+const maxTries = 1_000
 
 /** Lets other threads work. */
 async function elsewhere(): Promise<void> {
@@ -106,7 +106,7 @@ export class Shop {
     }
     doing.then(done, done)
     for (let turns = 0; !over; turns++) {
-      if (turns === mostTries) throw new Error('It is never done')
+      if (turns === maxTries) throw new Error('It is never done')
       if (turns < turnsOfClock) await this.quiet()
       else await elsewhere()
     }
@@ -115,7 +115,7 @@ export class Shop {
 
   /** Waits for what other threads do, such as sealing, which no clock of a test has happen. */
   async until(so: () => boolean): Promise<void> {
-    for (let tries = 0; !so() && tries < mostTries; tries++) {
+    for (let tries = 0; !so() && tries < maxTries; tries++) {
       await elsewhere()
     }
   }

@@ -9,7 +9,7 @@ const program = programFile(new URL('noisy-server.ts', import.meta.url))
 const linesPerCall = 100
 const hungMs = 60_000
 /** Warnings of one connection, before it falls silent. */
-const mostWarnings = 20
+const maxWarnings = 20
 
 async function listen(version: '2025-03-26' | '2025-11-25', lines: number, seed: number): Promise<number> {
   const warnings: string[] = []
@@ -29,7 +29,7 @@ async function listen(version: '2025-03-26' | '2025-11-25', lines: number, seed:
     expect(answer.content).toEqual([{ type: 'text', text: `call ${call}` }])
   }
   expect(logs).toEqual(Array.from({ length: calls }, (_, n) => n))
-  expect(warnings.length).toBe(mostWarnings)
+  expect(warnings.length).toBe(maxWarnings)
   expect(warnings.at(-1)).toContain('not shown')
   for (const warning of warnings) {
     expect(warning.length).toBeLessThan(500)

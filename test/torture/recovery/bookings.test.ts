@@ -18,7 +18,7 @@ const request = {
   travelerDetails: 'skip' as const,
 }
 const perServer = 10
-const mostTries = 50
+const maxTries = 50
 
 /** What became of one wish to book. */
 interface Booked {
@@ -36,7 +36,7 @@ async function bookings(client: Client<TravelServer>): Promise<unknown[]> {
 /** Books once, whatever breaks: the round is kept, taken up again, and looked up where it was used. */
 async function book(client: Client<TravelServer>, cutter: Cutter, before: number): Promise<Booked> {
   let round: Round | undefined
-  for (let tries = 1; tries <= mostTries; tries++) {
+  for (let tries = 1; tries <= maxTries; tries++) {
     try {
       const onRound = (asked: Round): void => {
         round = asked
@@ -56,7 +56,7 @@ async function book(client: Client<TravelServer>, cutter: Cutter, before: number
       if (!(error instanceof McpError) || !mayHaveRun.has(error.code)) throw error
     }
   }
-  throw new Error(`not booked after ${mostTries} tries`)
+  throw new Error(`not booked after ${maxTries} tries`)
 }
 
 const mayHaveRun = new Set(['OUTCOME_UNKNOWN', 'CONNECT_FAILED'])

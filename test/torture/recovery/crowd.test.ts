@@ -9,7 +9,7 @@ import type { Returned } from './crowd-clients.ts'
 
 const processes = 4
 /** Bytes of the heap of the server one client may take: a session, its stream and what Node keeps for both. */
-const mostEach = 40_000
+const maxEach = 40_000
 /** Bytes that code takes once it ran, however many clients there are. */
 const onceKept = 8_000_000
 
@@ -74,8 +74,8 @@ campaign(
     const heapOfClients = all.map((one) => (one.heapAfter - one.heapBefore) / (trials / processes))
     expect(returns).toHaveLength(trials)
     expect(heapAfter).toBeLessThan(heapBefore + onceKept)
-    expect(heapBefore).toBeLessThan(trials * mostEach + 3 * onceKept)
-    expect(Math.max(...heapOfClients)).toBeLessThan(mostEach + onceKept / (trials / processes))
+    expect(heapBefore).toBeLessThan(trials * maxEach + 3 * onceKept)
+    expect(Math.max(...heapOfClients)).toBeLessThan(maxEach + onceKept / (trials / processes))
     measured('heap of the server before', Math.round(heapBefore / 1e5) / 10, 'MB')
     measured('and after', Math.round(heapAfter / 1e5) / 10, 'MB')
     measured('grown for each client', Math.round(Math.max(...heapOfClients)), 'bytes')

@@ -19,7 +19,7 @@ const longestMs = 400
 const soonMs = 25
 const patienceMs = 60_000
 /** Host processes at once, each with a store of its own: most of the time passes while servers end. */
-const mostLanes = 8
+const maxLanes = 8
 
 /** What a host acknowledged before it was killed. */
 interface Acknowledged {
@@ -239,7 +239,7 @@ describe.runIf(process.platform === 'linux')('the host process', () => {
           rmSync(folder, { recursive: true, force: true })
         }
       }
-      await Promise.all(Array.from({ length: Math.min(mostLanes, Math.ceil(trials / 2)) }, lane))
+      await Promise.all(Array.from({ length: Math.min(maxLanes, Math.ceil(trials / 2)) }, lane))
       const acknowledged = [totals.calls, totals.answers, totals.said]
       // A few kills may each come before one of the three.
       const counted = trials < 40 ? Math.max(...acknowledged) : Math.min(...acknowledged)

@@ -5,7 +5,7 @@ import { campaign } from '../campaign.ts'
 import { Random } from '../random.ts'
 
 const clientsEach = 10
-const mostAttempts = 6
+const maxAttempts = 6
 const failing = [502, 503, 504] as const
 
 interface Sent {
@@ -91,13 +91,13 @@ campaign(
       const { attempts, runs } = gateway.sent.get(key) ?? { attempts: 0, runs: 0 }
       if (error !== undefined) expect(error, key).toBeInstanceOf(McpError)
       const code = error instanceof McpError ? error.code : undefined
-      expect(attempts, `${kind} ${key}`).toBeLessThanOrEqual(kind === 'pay' ? 1 : mostAttempts)
+      expect(attempts, `${kind} ${key}`).toBeLessThanOrEqual(kind === 'pay' ? 1 : maxAttempts)
       if (kind !== 'pay') {
         reads++
         if (code !== undefined) {
           givenUp++
           expect(code, `${kind} ${key}`).toBe('HTTP')
-          expect(attempts, `${kind} ${key}`).toBe(mostAttempts)
+          expect(attempts, `${kind} ${key}`).toBe(maxAttempts)
         }
         return
       }

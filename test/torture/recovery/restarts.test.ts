@@ -23,18 +23,18 @@ class Callers {
   readonly #done: number[] = []
   #order = 0
 
-  readonly #mostPauseMs: number
+  readonly #maxPauseMs: number
 
-  constructor(random: Random, mostPauseMs: number) {
+  constructor(random: Random, maxPauseMs: number) {
     this.#random = random
-    this.#mostPauseMs = mostPauseMs
+    this.#maxPauseMs = maxPauseMs
   }
 
   async run(client: Client): Promise<void> {
     const mine = this.#done.push(0) - 1
     try {
       for (let done = 1; !this.over; done++) {
-        await pause(this.#random.between(1, this.#mostPauseMs))
+        await pause(this.#random.between(1, this.#maxPauseMs))
         await this.#pick(client)()
         this.#done[mine] = done
       }

@@ -12,7 +12,7 @@ const revisions = ['2025-03-26', '2025-06-18', '2025-11-25'] as const
 const expected = [...Array.from({ length: notices }, (_, at) => `notice ${at + 1}`), 'answer']
 const clientInfo = { name: 'cutter', version: '1' }
 const cutsEach = 20
-const mostTries = 100
+const maxTries = 100
 
 interface Asked {
   method: 'GET' | 'POST' | 'DELETE'
@@ -97,7 +97,7 @@ async function cutOnce(url: string, revision: string, at: number, random: Random
   let last = events.at(-1)?.id
   if (last === undefined) withoutId++
   else {
-    for (let tries = 0; messagesIn(events).at(-1) !== 'answer' && tries < mostTries; tries++) {
+    for (let tries = 0; messagesIn(events).at(-1) !== 'answer' && tries < maxTries; tries++) {
       const from = { ...headers, 'last-event-id': last }
       const again = tries < cutsEach ? { cutAfter: random.between(0, wholeBytes / 8) } : {}
       const rest = await send(url, { method: 'GET', headers: from, ...again })

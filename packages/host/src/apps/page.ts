@@ -37,18 +37,18 @@ export function readPage(
   { contents }: ReadResourceResult,
   listed: Resource | undefined,
 ): ReadPage {
-  const found = contents.find((one) => one.uri === uri) ?? contents[0]
-  if (found === undefined) throw new McpError('INVALID', `The app ${uri} has no contents.`)
-  if (!isAppType(found.mimeType))
+  const content = contents.find((one) => one.uri === uri) ?? contents[0]
+  if (content === undefined) throw new McpError('INVALID', `The app ${uri} has no contents.`)
+  if (!isAppType(content.mimeType))
     throw new McpError(
       'INVALID',
-      `The app ${uri} has the MIME type ${JSON.stringify(found.mimeType ?? null)}; a page of an app has "${appMimeType}".`,
+      `The app ${uri} has the MIME type ${JSON.stringify(content.mimeType ?? null)}; a page of an app has "${appMimeType}".`,
     )
-  const html = 'text' in found ? found.text : Buffer.from(found.blob, 'base64').toString('utf8')
+  const html = 'text' in content ? content.text : Buffer.from(content.blob, 'base64').toString('utf8')
   const bytes = Buffer.byteLength(html)
   if (bytes > maxBytes)
     throw new McpError('INVALID', `The app ${uri} has ${bytes} bytes; at most ${maxBytes} are shown.`)
-  const meta = uiOf(found._meta) ?? uiOf(listed?._meta) ?? {}
+  const meta = uiOf(content._meta) ?? uiOf(listed?._meta) ?? {}
   const ignored: string[] = []
   const csp = cspOf(meta['csp'], ignored)
   const requested = isRecord(meta['permissions']) ? meta['permissions'] : {}
@@ -95,8 +95,8 @@ function cspOf(requested: unknown, ignored: string[]): AppCsp {
     if (!Array.isArray(entries) || !isList(name)) continue
     const origins = new Set<string>()
     for (const entry of entries) {
-      const found = originOf(entry, sockets)
-      if (found !== undefined && origins.size < maxOrigins) origins.add(found)
+      const parsedOrigin = originOf(entry, sockets)
+      if (parsedOrigin !== undefined && origins.size < maxOrigins) origins.add(parsedOrigin)
       else if (ignored.length < maxIgnored) ignored.push(`${name}: ${String(entry).slice(0, 200)}`)
     }
     if (origins.size > 0) csp[name] = [...origins].sort()

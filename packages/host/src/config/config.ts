@@ -102,16 +102,16 @@ export function parseConfig(text: string, options: ConfigOptions = {}): HostConf
   }
 
   const form = formOf(document.value, file)
-  const found: ReadServers = form?.read(document.value, file, workspace) ?? noServers(document.value)
-  for (const { path, severity, message } of found.problems)
+  const readServers: ReadServers = form?.read(document.value, file, workspace) ?? noServers(document.value)
+  for (const { path, severity, message } of readServers.problems)
     problems.push({ file, path: pathText(path), severity, message })
-  const drafts = extended(found.drafts, reading)
+  const drafts = extended(readServers.drafts, reading)
   const servers = new Map<string, ServerConfig>()
   const origins = new Map<string, ServerOrigin>()
   for (const draft of drafts) {
     const config = readServer(draft, reading)
     if (config === undefined) continue
-    const inputs = usedInputs(config, found.inputs)
+    const inputs = usedInputs(config, readServers.inputs)
     servers.set(draft.name, { ...config, from: { ...source, ...(inputs.length > 0 && { inputs }) } })
     const line = document.lineOf(draft.path)
     origins.set(draft.name, {
@@ -123,7 +123,7 @@ export function parseConfig(text: string, options: ConfigOptions = {}): HostConf
       fields: fieldsOf(config, draft, source.file, document),
       overridden: [],
     })
-    if (config.disabled !== true) warnUnset(config, draft, env, found.inputs, reading)
+    if (config.disabled !== true) warnUnset(config, draft, env, readServers.inputs, reading)
   }
 
   const section = readOwn(document, file, folder, problems, now)

@@ -23,15 +23,15 @@ export function readDocument(text: string, file: string): ConfigDocument {
   const read = /\.toml$/i.test(file) ? readToml : /\.ya?ml$/i.test(file) ? readYaml : readJson
   const most = read === readYaml ? maxYamlChars : maxChars
   if (text.length > most) throw new ConfigError(file, `is too long: at most ${most} characters are read`)
-  let found: { value: unknown; lineOf: ConfigDocument['lineOf'] }
+  let document: { value: unknown; lineOf: ConfigDocument['lineOf'] }
   try {
-    found = read(text.replace(/^\uFEFF/, ''), file)
+    document = read(text.replace(/^\uFEFF/, ''), file)
   } catch (error) {
     if (error instanceof RangeError) throw new ConfigError(file, 'is nested too deeply')
     throw error
   }
-  if (isRecord(found.value)) return { ...found, value: found.value }
-  throw new ConfigError(file, `must contain an object with "mcpServers", not ${kindOf(found.value)}`)
+  if (isRecord(document.value)) return { ...document, value: document.value }
+  throw new ConfigError(file, `must contain an object with "mcpServers", not ${kindOf(document.value)}`)
 }
 
 type Read = { value: unknown; lineOf: ConfigDocument['lineOf'] }
@@ -226,14 +226,14 @@ function place(text: string, offset: number): string {
 
 /** The line of every key in a TOML document, by its path as JSON. Keys inside inline tables are left out. */
 function tomlLines(text: string): ReadonlyMap<string, number> {
-  const found = new Map<string, number>()
+  const lines = new Map<string, number>()
   const counts = new Map<string, number>()
   let table: Path = []
   let line = 1
   let at = 0
   const note = (path: Path): void => {
     const key = JSON.stringify(path)
-    if (!found.has(key)) found.set(key, line)
+    if (!lines.has(key)) lines.set(key, line)
   }
   while (at < text.length) {
     const end = endOfStatement(text, at)
@@ -255,7 +255,7 @@ function tomlLines(text: string): ReadonlyMap<string, number> {
     line += statement.split('\n').length
     at = end + 1
   }
-  return found
+  return lines
 }
 
 /** The line feed that ends a statement, outside texts and lists. */

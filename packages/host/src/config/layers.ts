@@ -169,8 +169,8 @@ function tightened(config: HostConfig, file: string): HostConfig {
   }
   const { rules, roots, models, limits, servers, origins, profiles, additions, defaultVerdict } = config
   const { maskedHeaders, ...log } = config.log
-  const kept = rules.filter(({ verdict }) => verdict !== 'allow')
-  if (kept.length < rules.length) refuse('jackfield.rules', 'a rule that allows calls')
+  const strictRules = rules.filter(({ verdict }) => verdict !== 'allow')
+  if (strictRules.length < rules.length) refuse('jackfield.rules', 'a rule that allows calls')
   if (defaultVerdict === 'allow') refuse('jackfield.defaultVerdict', 'allowing everything')
   if (Object.keys(log).length > 0) refuse('jackfield.log', `log settings (${Object.keys(log).join(', ')})`)
   for (const what of withoutEffect(config.sampling)) refuse('jackfield.sampling', what)
@@ -184,7 +184,7 @@ function tightened(config: HostConfig, file: string): HostConfig {
     origins,
     profiles,
     additions,
-    rules: kept,
+    rules: strictRules,
     roots,
     models: models.filter((id) => !isScript(id)),
     sampling: { ...sampling, ...(facts && { models: facts.filter(({ id }) => !isScript(id)) }) },

@@ -87,8 +87,8 @@ export function createReader(options: {
     },
     oneOf(value, path, known) {
       if (value === undefined) return undefined
-      const found = known.find((item) => item === value)
-      return found ?? problem(path, `must be ${known.join(', ')}, not ${JSON.stringify(value)}`)
+      const choice = known.find((item) => item === value)
+      return choice ?? problem(path, `must be ${known.join(', ')}, not ${JSON.stringify(value)}`)
     },
     milliseconds(value, path) {
       if (value === undefined) return undefined

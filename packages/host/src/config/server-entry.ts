@@ -165,10 +165,10 @@ function textRecord(
   name: string,
   reader: Reader,
 ): Record<string, string> | undefined {
-  const found = reader.record(entry[name], draft.at(name))
-  if (found === undefined) return undefined
+  const record = reader.record(entry[name], draft.at(name))
+  if (record === undefined) return undefined
   return Object.fromEntries(
-    Object.entries(found).map(([key, item]) => [key, reader.text(item ?? null, draft.at(name, key)) ?? '']),
+    Object.entries(record).map(([key, item]) => [key, reader.text(item ?? null, draft.at(name, key)) ?? '']),
   )
 }
 

@@ -109,9 +109,9 @@ export function expand(
   for (const part of read.parts) {
     if (part.kind === 'text') texts.push(part.text)
     else if (part.kind === 'env') {
-      const found = fromEnvironment(part, env)
-      if ('problem' in found) return found
-      texts.push(found.text)
+      const variable = fromEnvironment(part, env)
+      if ('problem' in variable) return variable
+      texts.push(variable.text)
     } else if (part.kind === 'input' || part.kind === 'secret' || part.kind === 'file') {
       return { problem: `${part.written} cannot be used here: it is only valid in fields of a server` }
     } else texts.push(folderText(part.kind, folders))

@@ -137,14 +137,14 @@ async function ask(
     }
     const { remember } = answer
     if (remember !== undefined) checkRemember(remember, by)
-    const kept = (): Remember | null => {
+    const savedRemember = (): Remember | null => {
       const scope =
         remember && policy.remember(subject, answer.verdict === 'deny' ? 'deny' : 'allow', remember, ruling)
       return scope === undefined ? null : { ...remember, scope }
     }
     if (answer.verdict === 'deny') {
       const reason = `the person refused${answer.reason === undefined ? '' : `: ${answer.reason}`}`
-      const detail = { by, reason: answer.reason ?? null, remembered: kept() }
+      const detail = { by, reason: answer.reason ?? null, remembered: savedRemember() }
       return { outcome: 'denied', detail, approved: { allowed: false, outcome: 'denied', reason } }
     }
     const args = answer.arguments === undefined ? shown : frozenCopy(answer.arguments)
@@ -153,7 +153,7 @@ async function ask(
     problem = edited ? problemWithArguments(entry, args) : undefined
     shown = args
     if (problem !== undefined) continue
-    const detail = { by, edited, ...(edited && { sent: args }), remembered: kept() }
+    const detail = { by, edited, ...(edited && { sent: args }), remembered: savedRemember() }
     return { outcome: 'allowed', detail, approved: { allowed: true, arguments: args, edited } }
   }
   throw new Error(`the edited arguments do not fit the tool: ${problem}`)

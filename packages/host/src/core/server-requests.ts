@@ -233,26 +233,27 @@ export function withRelays(
   server: string,
   { relays, origins }: { relays: Relays; origins: ActiveRequests },
 ): ServerRequestHandlers {
-  const found = ({ cause }: AskContext, within = true): RequestOrigin => origins.find(server, cause, within)
+  const originOf = ({ cause }: AskContext, within = true): RequestOrigin =>
+    origins.find(server, cause, within)
   const now: ServerRequestHandlers['now'] = () => {
     const own = answers.now()
     if (!relays.open) return own
     return {
       ...own,
       onElicit: (params, context) =>
-        relays.elicit(params, found(context), context.signal) ??
+        relays.elicit(params, originOf(context), context.signal) ??
         answers.now().onElicit?.(params, context) ??
         noSupport(),
       elicitation: { form: true, url: true },
       onSample: (params, context) =>
-        relays.sample(params, found(context), context.signal) ??
+        relays.sample(params, originOf(context), context.signal) ??
         answers.now().onSample?.(params, context) ??
         noSupport(),
       sampling: { tools: true, context: true },
       onRoots: (context) => {
         const { onRoots } = answers.now()
         // Sessions request roots at any time and cache them: only the transport's report connects the request to a client.
-        const relayed = relays.roots(found(context, false), context.signal)
+        const relayed = relays.roots(originOf(context, false), context.signal)
         return relayed ?? (typeof onRoots === 'function' ? onRoots(context) : (onRoots ?? []))
       },
     }

@@ -125,14 +125,14 @@ export function extractSecrets<T>(value: T, redactor: SecretRedactor): Extracted
     if (isRecord(item) && Object.keys(item).every((name) => redactor.text(name) === name)) {
       for (const [name, inner] of Object.entries(item)) {
         if (redactor.value({ [name]: inner })[name] === inner) continue
-        if (redactor.value(inner) === inner) take(inner, [...at, name])
+        if (redactor.value(inner) === inner) visit(inner, [...at, name])
         else extract(inner, [...at, name])
       }
       return
     }
-    take(item, at)
+    visit(item, at)
   }
-  const take = (item: unknown, at: readonly (string | number)[]): void => {
+  const visit = (item: unknown, at: readonly (string | number)[]): void => {
     const parts = typeof item === 'string' ? byName(redactor.pieces(item)) : undefined
     if (parts !== undefined) holes.push({ at, parts })
     else {

@@ -139,15 +139,15 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
       }
       return void refusing.node(request, response)
     }
-    let found: AuthenticatedCaller | HttpRefusal
+    let caller: AuthenticatedCaller | HttpRefusal
     try {
-      found = await authenticate(callerOf(request))
+      caller = await authenticate(callerOf(request))
     } catch (error) {
       onWarning?.(`A request could not be authenticated: ${reasonOf(error)}`)
       return refuse(response, 503, 'The request cannot be authenticated now. Try again later')
     }
-    if (!('principal' in found)) return sender.run(found, () => void refusing.node(request, response))
-    const { principal } = found
+    if (!('principal' in caller)) return sender.run(caller, () => void refusing.node(request, response))
+    const { principal } = caller
     const user = userOf(principal)
     if (user === undefined) return refuse(response, 503, 'Too many users use this gateway. Try again later')
     user.requests++
@@ -156,7 +156,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     })
     try {
       const { handler } = await user.endpoint
-      sender.run(found, () => void handler.node(request, response))
+      sender.run(caller, () => void handler.node(request, response))
     } catch (error) {
       onWarning?.(`The gateway of ${principal} cannot be opened: ${reasonOf(error)}`)
       refuse(response, 503, 'The gateway cannot be opened now. Try again later')

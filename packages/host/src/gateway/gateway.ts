@@ -286,11 +286,11 @@ class Gateway implements OpenGateway {
     different: ReadonlySet<string>,
   ): void {
     const old = [...(before?.keys() ?? [])]
-    const kept = old.filter((key) => now.has(key))
+    const remaining = old.filter((key) => now.has(key))
     const order = [...now.keys()]
-    const misplaced = kept.findIndex((key, at) => order[at] !== key)
+    const misplaced = remaining.findIndex((key, at) => order[at] !== key)
     // Lists follow the order of the configuration, not of connection.
-    const moved = new Set(misplaced < 0 ? [] : kept.slice(misplaced))
+    const moved = new Set(misplaced < 0 ? [] : remaining.slice(misplaced))
     const removed = old.filter((key) => !now.has(key) || moved.has(key))
     if (removed.length > 0) this.#inner.remove({ [kind]: removed })
     for (const [key, value] of now) {

@@ -86,9 +86,9 @@ function isRefused({ policy }: Pick<Host, 'policy'>, name: string): boolean {
 
 /** If two servers have the same URI, the one configured first has precedence. */
 function firstOf<T>(entries: readonly T[], keyOf: (entry: T) => string): Map<string, T> {
-  const found = new Map<string, T>()
-  for (const entry of entries) if (!found.has(keyOf(entry))) found.set(keyOf(entry), entry)
-  return found
+  const byKey = new Map<string, T>()
+  for (const entry of entries) if (!byKey.has(keyOf(entry))) byKey.set(keyOf(entry), entry)
+  return byKey
 }
 
 function map<A, B>(from: ReadonlyMap<string, A>, to: (value: A) => B): Map<string, B> {

@@ -74,7 +74,7 @@ const maxRetainedCalls = 2_000
 
 /** A language model behind a provider of the AI SDK. Throws `ModelError`, or the signal's reason when aborted. */
 export function aiModel(options: AiModelOptions): Model {
-  const kept = new Map<string, RetainedParts>()
+  const retained = new Map<string, RetainedParts>()
   /** Media kinds that the model rejected although it was assumed to accept them. */
   const refused = new Set<MediaKind>()
   let loading: Promise<LanguageModel> | undefined
@@ -100,11 +100,16 @@ export function aiModel(options: AiModelOptions): Model {
     const work = async (onText: ModelRequest['onText']): Promise<ModelReply> => {
       const without = new Set(refused)
       for (;;) {
-        const { messages, sent } = toModelMessages(request.messages, { names, kept, media, refused: without })
+        const { messages, sent } = toModelMessages(request.messages, {
+          names,
+          kept: retained,
+          media,
+          refused: without,
+        })
         try {
           const answer = await ask(model, { ...request, onText }, messages, names, options)
           if (media.assumed === true) for (const kind of without) refused.add(kind)
-          return toReply(options.id, answer, request, names, kept)
+          return toReply(options.id, answer, request, names, retained)
         } catch (error) {
           request.signal?.throwIfAborted()
           const refusal = await failureOf(error)

@@ -31,10 +31,10 @@ export function fitResult(result: CallToolResult, characters: number, keep: () =
   let shown = 0
   const out: ContentBlock[] = []
   const cut = (text: string): string => {
-    const kept = beginning(text, room)
-    room -= bytesIn(kept)
-    shown += kept.length
-    return kept
+    const cutText = beginning(text, room)
+    room -= bytesIn(cutText)
+    shown += cutText.length
+    return cutText
   }
   const say = (text: string): void => {
     const last = out.at(-1)
@@ -46,12 +46,12 @@ export function fitResult(result: CallToolResult, characters: number, keep: () =
     if (sentAsMedia(block) !== undefined && !isTooLarge(block)) {
       out.push(block)
     } else if (block.type === 'text') {
-      const kept = cut(block.text)
-      if (kept !== '') say(kept)
+      const cutText = cut(block.text)
+      if (cutText !== '') say(cutText)
     } else if (block.type === 'resource' && text !== undefined) {
       room -= bytesIn(block.resource.uri)
-      const kept = cut(text)
-      if (kept !== '') out.push({ ...block, resource: { ...block.resource, text: kept } })
+      const cutText = cut(text)
+      if (cutText !== '') out.push({ ...block, resource: { ...block.resource, text: cutText } })
     } else if (!isTooLarge(block) && sizeOf(block) <= room) {
       room -= sizeOf(block)
       shown += sizeOf(block)
@@ -117,11 +117,11 @@ function describe(value: unknown): string {
 function beginning(text: string, bytes: number): string {
   // The names before it may have used more than the limit.
   if (bytes <= 0) return ''
-  let kept = text.slice(0, bytes)
-  for (let size = bytesIn(kept); size > bytes; size = bytesIn(kept)) {
-    kept = kept.slice(0, Math.floor((kept.length * bytes) / size))
+  let start = text.slice(0, bytes)
+  for (let size = bytesIn(start); size > bytes; size = bytesIn(start)) {
+    start = start.slice(0, Math.floor((start.length * bytes) / size))
   }
-  return kept.length < text.length ? kept.replace(/[\ud800-\udbff]$/, '') : kept
+  return start.length < text.length ? start.replace(/[\ud800-\udbff]$/, '') : start
 }
 
 /** The content, and the structured content as text unless a block contains the same. */

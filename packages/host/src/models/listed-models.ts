@@ -49,10 +49,10 @@ function similarity(one: string, other: string): number {
 }
 
 function pairs(word: string): Map<string, number> {
-  const found = new Map<string, number>()
+  const counts = new Map<string, number>()
   for (let at = 0; at + 1 < word.length; at += 1) {
     const pair = word.slice(at, at + 2)
-    found.set(pair, (found.get(pair) ?? 0) + 1)
+    counts.set(pair, (counts.get(pair) ?? 0) + 1)
   }
-  return found
+  return counts
 }

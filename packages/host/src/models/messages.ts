@@ -288,9 +288,9 @@ export function limitTokens(reply: ModelReply, maxTokens: number, used: number):
   const texts = blocks.filter((block) => block.type === 'text')
   let room = Math.floor((texts.reduce((sum, { text }) => sum + text.length, 0) * maxTokens) / used)
   const content = texts.flatMap(({ text }) => {
-    const kept = text.slice(0, room).replace(/[\ud800-\udbff]$/, '')
-    room -= kept.length
-    return kept === '' ? [] : [{ type: 'text' as const, text: kept }]
+    const start = text.slice(0, room).replace(/[\ud800-\udbff]$/, '')
+    room -= start.length
+    return start === '' ? [] : [{ type: 'text' as const, text: start }]
   })
   return { ...reply, content, stopReason: 'maxTokens' }
 }

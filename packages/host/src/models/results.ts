@@ -40,14 +40,14 @@ export function createResults(
         return id
       }),
     read(id, { path, from = 0, characters } = {}, { conversation } = {}): ResultText {
-      const kept = get(id)
-      if (kept === undefined || (conversation !== undefined && !canRead(conversation, kept.conversation))) {
+      const entry = get(id)
+      if (entry === undefined || (conversation !== undefined && !canRead(conversation, entry.conversation))) {
         throw new McpError(
           'NOT_FOUND',
           `There is no result ${JSON.stringify(id)} any more, or here. Call the tool again for a new one.`,
         )
       }
-      const text = path === undefined ? wholeText(kept.result) : storedResult(kept.result, path)
+      const text = path === undefined ? wholeText(entry.result) : storedResult(entry.result, path)
       const begin = Math.min(Math.max(0, Math.trunc(from)), text.length)
       const part = text.slice(begin, characters === undefined ? undefined : begin + Math.max(1, characters))
       const end = begin + part.length
@@ -101,10 +101,10 @@ function pathSteps(text: string): Step[] {
   let position = 0
   const match = (pattern: RegExp): RegExpExecArray | undefined => {
     pattern.lastIndex = position
-    const found = pattern.exec(text)
-    if (found === null) return undefined
+    const match = pattern.exec(text)
+    if (match === null) return undefined
     position = pattern.lastIndex
-    return found
+    return match
   }
   while (position < text.length) {
     const step = nextStep(match)
@@ -161,8 +161,8 @@ function member(value: unknown, key: string): unknown {
 
 function at(value: unknown, place: number): unknown {
   const list = listOf(value)
-  const found = place < 0 ? list.length + place : place
-  if (found in list) return list[found]
+  const position = place < 0 ? list.length + place : place
+  if (position in list) return list[position]
   throw unfit(`there is no index ${place} in a list of ${list.length}`)
 }
 

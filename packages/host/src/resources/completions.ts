@@ -83,13 +83,20 @@ export class Completions {
       ...(Object.keys(chosen).length > 0 && { context: { arguments: { ...chosen } } }),
     }
     try {
-      const found = await this.#host.complete(field.server, params, signal === undefined ? {} : { signal })
-      const usable = new Set(found.values.filter((one) => one.length <= bounds.characters))
+      const completion = await this.#host.complete(
+        field.server,
+        params,
+        signal === undefined ? {} : { signal },
+      )
+      const usable = new Set(completion.values.filter((one) => one.length <= bounds.characters))
       const values = [...usable].slice(0, bounds.values)
       return {
         values,
-        ...(found.total !== undefined && { total: found.total }),
-        more: found.hasMore === true || (found.total ?? 0) > values.length || usable.size > values.length,
+        ...(completion.total !== undefined && { total: completion.total }),
+        more:
+          completion.hasMore === true ||
+          (completion.total ?? 0) > values.length ||
+          usable.size > values.length,
       }
     } catch (error) {
       // Completions are optional; if the request fails, the field has none.

@@ -82,8 +82,8 @@ function textPreview(
     text.length <= bounds.json && (/[/+]json\b/i.test(mimeType) || (mimeType === '' && /^\s*[[{]/.test(text)))
       ? parsed(text)
       : undefined
-  const kept = text.slice(0, characters).replace(/[\ud800-\udbff]$/, '')
-  const shown = { text: kept, leftOut: text.length - kept.length }
+  const start = text.slice(0, characters).replace(/[\ud800-\udbff]$/, '')
+  const shown = { text: start, leftOut: text.length - start.length }
   if (value !== undefined) return { type: 'json', tree: jsonTree(value), ...shown }
   const isMarkdown = /^text\/(?:x-)?markdown\b/i.test(mimeType) || /\.(?:md|markdown)$/i.test(uri)
   return { type: isMarkdown ? 'markdown' : 'text', ...shown }

@@ -113,11 +113,11 @@ export class Copies {
       watched,
       ...(because !== undefined && { because }),
     }
-    const kept = { copy, contents, hash: hashOf(contents) }
-    own.set(keyOf(ref), kept)
+    const stored = { copy, contents, hash: hashOf(contents) }
+    own.set(keyOf(ref), stored)
     this.#conversations.set(conversation, own)
     if (before !== undefined) this.release(ref)
-    if (watched && !wasWatched) this.#check(conversation, kept)
+    if (watched && !wasWatched) this.#check(conversation, stored)
     this.#options.changed(conversation)
     return copy
   }
@@ -135,20 +135,20 @@ export class Copies {
 
   /** Reads the resource again and compares. */
   async diff(conversation: string, ref: ResourceRef, signal: AbortSignal | undefined): Promise<CopyDiff> {
-    const kept = this.#of(conversation).get(keyOf(ref))
-    if (kept === undefined) {
+    const stored = this.#of(conversation).get(keyOf(ref))
+    if (stored === undefined) {
       throw new McpError('NOT_FOUND', `${ref.uri} of ${ref.server} is not attached to this conversation`)
     }
     const { contents } = await this.#lanes.run(() => this.#read(ref, undefined, signal))
-    const changed = this.#compare(conversation, kept, contents)
-    const was = wholeText(kept.contents)
+    const changed = this.#compare(conversation, stored, contents)
+    const was = wholeText(stored.contents)
     const is = wholeText(contents)
     return {
       server: ref.server,
       uri: ref.uri,
       changed,
       ...(was !== undefined && is !== undefined && { pieces: wordDiff(was, is) }),
-      tokens: { was: kept.copy.tokens, is: tokensOf(textBlock(contents)) },
+      tokens: { was: stored.copy.tokens, is: tokensOf(textBlock(contents)) },
     }
   }
 
@@ -163,11 +163,11 @@ export class Copies {
   /** Changes were not reported until now, so these may be outdated. */
   #opened(server: string, uris: readonly string[]): void {
     for (const [conversation, own] of this.#conversations) {
-      for (const kept of own.values()) {
-        const { copy } = kept
+      for (const stored of own.values()) {
+        const { copy } = stored
         if (copy.server !== server || copy.watched || !uris.some((uri) => copy.uri.startsWith(uri))) continue
-        this.#set(conversation, kept, { watched: true })
-        this.#check(conversation, kept)
+        this.#set(conversation, stored, { watched: true })
+        this.#check(conversation, stored)
       }
     }
   }
@@ -191,8 +191,8 @@ export class Copies {
 
   #mark(server: string, which: (copy: AttachedCopy) => boolean, facts: Partial<AttachedCopy>): void {
     for (const [conversation, own] of this.#conversations) {
-      for (const kept of own.values()) {
-        if (kept.copy.server === server && which(kept.copy)) this.#set(conversation, kept, facts)
+      for (const stored of own.values()) {
+        if (stored.copy.server === server && which(stored.copy)) this.#set(conversation, stored, facts)
       }
     }
   }
@@ -257,10 +257,10 @@ export async function attach(
       `At most ${most} resources are attached at once, but ${chosen.length} were named`,
     )
   }
-  const kept: NotAttached[] = []
+  const withheldOnes: NotAttached[] = []
   const wanted = chosen.filter(({ server, uri }) => {
     const reason = withheld(server, uri)
-    if (reason !== undefined) kept.push({ server, uri, reason })
+    if (reason !== undefined) withheldOnes.push({ server, uri, reason })
     return reason === undefined
   })
   await copies.addWatch(wanted)
@@ -285,7 +285,7 @@ export async function attach(
   return {
     attached,
     failed: done.filter((one): one is NotAttached => 'reason' in one),
-    withheld: kept,
+    withheld: withheldOnes,
     tokens: attached.reduce((sum, { tokens }) => sum + tokens, 0),
   }
 }

@@ -38,10 +38,10 @@ export function createLibrary(
   const withholding = new Withholding(listing)
   const withheld = (server: string, uri: string): string | undefined => withholding.why(server, uri)
   const titleOf = ({ server, uri }: ResourceRef): string => {
-    const found = listing
+    const listed = listing
       .of('resource')
       .find((entry) => entry.server === server && entry.resource.uri === uri)
-    return found?.resource.title ?? found?.resource.name ?? uri
+    return listed?.resource.title ?? listed?.resource.name ?? uri
   }
   const copies = new Copies({
     host,
@@ -72,11 +72,11 @@ export function createLibrary(
     search(query, { content = false, ...options } = {}) {
       index.update(listing.entries)
       const unavailable = content ? (texts?.unavailable ?? undefined) : undefined
-      const found = index.search(query, options, content ? (words) => texts?.find(words) ?? [] : undefined)
-      const matches = found.matches.flatMap((match) => matchOf(match, found.words) ?? [])
+      const result = index.search(query, options, content ? (words) => texts?.find(words) ?? [] : undefined)
+      const matches = result.matches.flatMap((match) => matchOf(match, result.words) ?? [])
       return {
         matches,
-        total: found.total - (found.matches.length - matches.length),
+        total: result.total - (result.matches.length - matches.length),
         ...(unavailable !== undefined && { contentUnavailable: unavailable }),
       }
     },

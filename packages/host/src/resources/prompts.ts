@@ -31,9 +31,9 @@ export async function previewPrompt(
 
 function promptNamed(prompts: readonly LibraryPrompt[], name: string): LibraryPrompt {
   const wanted = name.replace(/^\//, '')
-  const found =
+  const match =
     prompts.find(({ command }) => command === wanted) ?? prompts.find((prompt) => prompt.name === wanted)
-  if (found !== undefined) return found
+  if (match !== undefined) return match
   const same = prompts.filter(({ prompt }) => prompt.name === wanted).map(({ command }) => command)
   const hint = same.length === 0 ? '' : `. Did you mean ${same.join(' or ')}?`
   throw new McpError('NOT_FOUND', `There is no prompt ${JSON.stringify(wanted)} at present${hint}`)

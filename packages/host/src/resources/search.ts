@@ -51,9 +51,9 @@ export class LibraryIndex {
       const key = JSON.stringify([entry.kind, ...names, ...fields])
       const before = this.#known.get(key)
       if (before === undefined) read += 1
-      const kept = { ...(before ?? textOf(fields)), entry, names }
-      known.set(key, kept)
-      return kept
+      const indexed = { ...(before ?? textOf(fields)), entry, names }
+      known.set(key, indexed)
+      return indexed
     })
     this.#known = known
     this.#vocabulary = undefined
@@ -75,7 +75,7 @@ export class LibraryIndex {
     const { among, textAt } = withTexts(listed, inTexts)
     const { scores, named } = this.#scores(words, among, textAt)
     const name = asked.trim().toLowerCase()
-    const found: SearchHit[] = []
+    const hits: SearchHit[] = []
     let n = -1
     for (const { entry, names } of among) {
       n += 1
@@ -83,11 +83,11 @@ export class LibraryIndex {
       const isExact = names.includes(name)
       const score = (scores[n] ?? 0) + (isExact ? exactly : 0)
       const isNamed = isExact || (named[n] ?? 0) > 0
-      if (score > 0) found.push({ entry, score, isNamed, ...(text !== undefined && { text }) })
+      if (score > 0) hits.push({ entry, score, isNamed, ...(text !== undefined && { text }) })
     }
     const most = Math.min(Math.max(1, Math.trunc(limit)), bounds.results)
-    found.sort((one, other) => other.score - one.score)
-    return { total: found.length, matches: found.slice(0, most), words }
+    hits.sort((one, other) => other.score - one.score)
+    return { total: hits.length, matches: hits.slice(0, most), words }
   }
 
   /** All words must match; if no entry has them all, those with the most match. */
@@ -119,14 +119,14 @@ export class LibraryIndex {
   }
 
   #weigh(word: string, among: readonly IndexedEntry[], isWritten: boolean): Float64Array {
-    const found = weigh(word, among, 1)
-    if (isWritten || word.length < 4 || found.some((weight) => weight > 0)) return found
+    const weights = weigh(word, among, 1)
+    if (isWritten || word.length < 4 || weights.some((weight) => weight > 0)) return weights
     // A word that occurs nowhere is probably misspelled.
     for (const { id } of this.#words().search(word, { fuzzy: 0.25 }).slice(0, bounds.slips)) {
       const others = weigh(String(id), among, slip)
-      for (let n = 0; n < found.length; n++) found[n] = Math.max(found[n] ?? 0, others[n] ?? 0)
+      for (let n = 0; n < weights.length; n++) weights[n] = Math.max(weights[n] ?? 0, others[n] ?? 0)
     }
-    return found
+    return weights
   }
 
   #words(): MiniSearch<{ id: string }> {
@@ -174,16 +174,16 @@ function withTexts(
 /** By entry: the weight of a word prefix in it, by the most important field. */
 function weigh(word: string, among: readonly IndexedEntry[], share: number): Float64Array {
   const begun = ` ${word}`
-  const found = new Float64Array(among.length)
+  const weights = new Float64Array(among.length)
   let n = -1
   for (const { text, ends } of among) {
     n += 1
     const at = text.indexOf(begun)
     if (at === -1) continue
     const weight = fieldWeights[ends.findIndex((end) => at < end)] ?? 1
-    found[n] = weight * share * (text[at + begun.length] === ' ' ? wholeWord : 1)
+    weights[n] = weight * share * (text[at + begun.length] === ' ' ? wholeWord : 1)
   }
-  return found
+  return weights
 }
 
 /** Words without accents and in lower case; names are split at case changes. */

@@ -48,20 +48,20 @@ export function createCatalog(
   function named<T extends { name: string }>(
     listOf: (connection: ServerConnection) => readonly T[],
   ): Map<string, { connection: ServerConnection; item: T }> {
-    const found = new Map<string, { connection: ServerConnection; item: T }>()
+    const owners = new Map<string, { connection: ServerConnection; item: T }>()
     const clashes = new Set<string>()
     for (const connection of connections.values()) {
       for (const item of listOf(connection)) {
         const name = exposedName(connection.name, item.name)
-        if (found.has(name)) {
+        if (owners.has(name)) {
           clashes.add(name)
           warnOnce(connection.name, `Two entries are called ${item.name}, so neither is offered`)
         }
-        found.set(name, { connection, item })
+        owners.set(name, { connection, item })
       }
     }
-    for (const name of clashes) found.delete(name)
-    return found
+    for (const name of clashes) owners.delete(name)
+    return owners
   }
 
   const catalogTools = (): Map<string, { entry: CatalogTool; connection: ServerConnection }> =>

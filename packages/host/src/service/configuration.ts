@@ -392,11 +392,12 @@ export class ConfigurationService {
     const secrets: { name: string; value: string }[] = []
     const servers: Record<string, ServerConfig> = {}
     for (const { file, name } of wanted) {
-      const found = all.find((one) => one.file === file && one.name === name)
-      if (found === undefined) throw new McpError('NOT_FOUND', `${file} has no server "${name}" any more.`)
+      const discovered = all.find((one) => one.file === file && one.name === name)
+      if (discovered === undefined)
+        throw new McpError('NOT_FOUND', `${file} has no server "${name}" any more.`)
       if (Object.hasOwn(config.servers, name) || Object.hasOwn(servers, name))
         throw new McpError('CONFLICT', `There is a server "${name}" already. Choose one of them.`)
-      const cleaned = withoutSecrets(name, found.server)
+      const cleaned = withoutSecrets(name, discovered.server)
       servers[name] = cleaned.config
       secrets.push(...cleaned.secrets)
     }
@@ -520,11 +521,11 @@ function problemText({ file, line, path, message }: ConfigProblem): string {
 }
 
 function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
-  let found = value
+  let current = value
   for (const step of path) {
-    if (Array.isArray(found) && typeof step === 'number') found = found[step]
-    else if (isRecord(found) && Object.hasOwn(found, step)) found = found[step]
+    if (Array.isArray(current) && typeof step === 'number') current = current[step]
+    else if (isRecord(current) && Object.hasOwn(current, step)) current = current[step]
     else return undefined
   }
-  return found
+  return current
 }

@@ -51,13 +51,13 @@ function nodesUnder(tree: readonly LibraryNode[], path: readonly string[]): read
 
 function nodeAt(tree: readonly LibraryNode[], path: readonly string[]): LibraryNode | undefined {
   let nodes = tree
-  let found: LibraryNode | undefined
+  let current: LibraryNode | undefined
   for (const label of path) {
-    found = nodes.find((node) => node.label === label)
-    if (found === undefined) return undefined
-    nodes = found.children
+    current = nodes.find((node) => node.label === label)
+    if (current === undefined) return undefined
+    nodes = current.children
   }
-  return found
+  return current
 }
 
 function leafOf(entry: CatalogResource | CatalogTemplate): LibraryLeaf {

@@ -174,9 +174,9 @@ export class LiveConversation {
   /** Stops the running turn. Queued messages are removed and returned. */
   stop(by: string): Saying[] {
     this.#turn?.stop.abort(new McpError('CANCELLED', `${by} stopped the turn`))
-    const said = this.#queued.map((queued) => queued.said)
+    const inputs = this.#queued.map((queued) => queued.said)
     for (const { id } of [...this.#queued]) this.unqueue(id)
-    return said
+    return inputs
   }
 
   /** Cancels the running call with this id of the model; the turn continues. False if it is not running. */

@@ -240,9 +240,9 @@ function ofServer<T extends { server: string }>(entries: readonly T[], server: s
 
 /** A prompt by its command or its qualified name. */
 function promptNamed(name: string, { library }: Host): LibraryPrompt {
-  const found = library.prompts().find((prompt) => prompt.command === name || prompt.name === name)
-  if (found === undefined) throw new McpError('NOT_FOUND', `There is no prompt "${name}".`)
-  return found
+  const match = library.prompts().find((prompt) => prompt.command === name || prompt.name === name)
+  if (match === undefined) throw new McpError('NOT_FOUND', `There is no prompt "${name}".`)
+  return match
 }
 
 /** Validators of client parameters. */

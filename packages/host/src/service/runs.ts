@@ -107,9 +107,9 @@ export class Runs {
 
   /** Resolves with the run when it ended. */
   async wait(id: string, signal?: AbortSignal): Promise<Run> {
-    const kept = this.#kept(id)
-    await orAborted(kept.over, signal)
-    return kept.run
+    const entry = this.#kept(id)
+    await orAborted(entry.over, signal)
+    return entry.run
   }
 
   /** Cancels it; no effect if it ended. */
@@ -118,10 +118,10 @@ export class Runs {
   }
 
   #kept(id: string): RunEntry {
-    const kept = this.#runs.get(id)
-    if (kept === undefined)
+    const entry = this.#runs.get(id)
+    if (entry === undefined)
       throw new McpError('NOT_FOUND', `There is no run ${id}, or it ended too long ago.`)
-    return kept
+    return entry
   }
 
   async #perform(
@@ -206,14 +206,14 @@ export class Runs {
   }
 
   #change(id: string, part: Partial<Run>): void {
-    const kept = this.#runs.get(id)
-    if (kept === undefined) return
-    kept.run = { ...kept.run, ...part }
+    const entry = this.#runs.get(id)
+    if (entry === undefined) return
+    entry.run = { ...entry.run, ...part }
     if (part.result !== undefined) {
-      kept.characters = charactersOf(part.result)
-      this.#characters += kept.characters
+      entry.characters = charactersOf(part.result)
+      this.#characters += entry.characters
     }
-    this.#changed(id, kept.run)
+    this.#changed(id, entry.run)
     this.#trim()
   }
 

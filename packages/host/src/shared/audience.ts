@@ -9,8 +9,8 @@ export function isForPersonOnly(annotations: Annotations | undefined): boolean {
 
 /** A result without the content for the user alone, with a note about it. The result itself is not changed. */
 export function forModel(result: CallToolResult): CallToolResult {
-  const kept = result.content.filter((block) => !isForPersonOnly(block.annotations))
-  const left = result.content.length - kept.length
+  const modelBlocks = result.content.filter((block) => !isForPersonOnly(block.annotations))
+  const left = result.content.length - modelBlocks.length
   if (left === 0) return result
   const parts = left === 1 ? '1 part of this result is' : `${left} parts of this result are`
   const note: ContentBlock = { type: 'text', text: `[${parts} for the person alone and not given to you]` }
@@ -19,12 +19,12 @@ export function forModel(result: CallToolResult): CallToolResult {
   const isSaidThere = hidden.some((block) => block.type === 'text' && isJsonOf(block.text, structuredContent))
   return {
     ...rest,
-    content: [...kept, note],
+    content: [...modelBlocks, note],
     ...(structuredContent !== undefined && !isSaidThere && { structuredContent }),
   }
 }
 
 function isJsonOf(text: string, value: unknown): boolean {
-  const found = parsed(text)
-  return found !== undefined && JSON.stringify(found) === JSON.stringify(value)
+  const json = parsed(text)
+  return json !== undefined && JSON.stringify(json) === JSON.stringify(value)
 }

@@ -60,9 +60,9 @@ async function mayRun(file: string): Promise<boolean> {
 
 /** Reads a file. Devices, pipes and files of more than `most` bytes are not read, since the path may be untrusted. */
 export async function readSmallFile(file: string, most: number): Promise<Buffer> {
-  const found = await stat(file)
-  if (!found.isFile()) throw Object.assign(new Error('it is not a file'), { code: 'it is not a file' })
-  if (found.size > most) {
+  const info = await stat(file)
+  if (!info.isFile()) throw Object.assign(new Error('it is not a file'), { code: 'it is not a file' })
+  if (info.size > most) {
     const reason = `it has more than ${most} bytes`
     throw Object.assign(new Error(reason), { code: reason })
   }

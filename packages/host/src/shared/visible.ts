@@ -24,12 +24,12 @@ export interface Unseen {
 
 /** Every character that hides, reorders or disguises text, except in valid emoji and scripts that need it. */
 export function unseenIn(text: string): Unseen[] {
-  const found: Unseen[] = []
+  const hidden: Unseen[] = []
   for (const match of text.matchAll(unseen)) {
     const code = match[0].codePointAt(0) ?? 0
-    if (!isSpelling(code, match.index, text)) found.push({ code, at: match.index })
+    if (!isSpelling(code, match.index, text)) hidden.push({ code, at: match.index })
   }
-  return found
+  return hidden
 }
 
 /**

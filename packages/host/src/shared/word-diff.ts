@@ -58,11 +58,11 @@ function middle(was: readonly string[], is: readonly string[]): DiffPiece[] {
 }
 
 function joined(pieces: readonly DiffPiece[]): DiffPiece[] {
-  const found: DiffPiece[] = []
+  const merged: DiffPiece[] = []
   for (const piece of pieces) {
-    const last = found.at(-1)
+    const last = merged.at(-1)
     if (last?.kind === piece.kind) last.text += piece.text
-    else found.push({ ...piece })
+    else merged.push({ ...piece })
   }
-  return found
+  return merged
 }

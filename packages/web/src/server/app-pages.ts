@@ -6,10 +6,10 @@ import { permissionsPolicy } from './headers.ts'
 
 /** Both loopback addresses: browsers try either for `*.localhost`, and no other program may have one of them. */
 const addresses = ['127.0.0.1', '::1'] as const
-const mostConnections = 64
+const maxConnections = 64
 const requestMs = 10_000
 /** Free ports that are tried. */
-const mostTries = 8
+const maxTries = 8
 
 /** What an app's frame may do: run, be an origin of its own, and use forms, whose submission the policy then refuses. */
 export const appSandbox = 'allow-scripts allow-same-origin allow-forms'
@@ -63,12 +63,13 @@ export class AppPages {
     const { host = '', 'sec-fetch-dest': destination = 'iframe' } = request.headers
     const [id] = /(?<=^\/)[0-9a-f-]{36}$/.exec(request.url ?? '') ?? []
     // Neither scripts nor workers are here, and a page is not opened outside its frame.
-    const found = destination === 'iframe' && id !== undefined ? this.#options.apps.document(id) : undefined
+    const document =
+      destination === 'iframe' && id !== undefined ? this.#options.apps.document(id) : undefined
     if (!this.isFor(request)) refuse(response, 421)
     else if (request.method !== 'GET') refuse(response, 405)
-    else if (found === undefined || found.page.site !== host.slice(2, 34)) refuse(response, 404)
-    else if (host.startsWith('p')) this.#sendFrame(response, found.page)
-    else this.#sendPage(response, found.page, found.html)
+    else if (document === undefined || document.page.site !== host.slice(2, 34)) refuse(response, 404)
+    else if (host.startsWith('p')) this.#sendFrame(response, document.page)
+    else this.#sendPage(response, document.page, document.html)
   }
 
   /** The outer frame: the app in a sandbox, and its messages passed on in both directions. */
@@ -139,9 +140,9 @@ export class AppPageServer {
 
   /** `wanted`: the port of last time, so that apps find what they stored. @throws Error where no port is free */
   static async start(wanted: number | undefined, options: AppPagesOptions): Promise<AppPageServer> {
-    for (let tries = 0; tries < mostTries; tries++) {
-      const found = await listenOnAll(tries === 0 ? (wanted ?? 0) : 0)
-      if (found !== undefined) return new AppPageServer(found.port, found.servers, options)
+    for (let tries = 0; tries < maxTries; tries++) {
+      const listening = await listenOnAll(tries === 0 ? (wanted ?? 0) : 0)
+      if (listening !== undefined) return new AppPageServer(listening.port, listening.servers, options)
     }
     throw new Error(`The web server cannot listen on a second port of ${addresses[0]} for apps.`)
   }
@@ -225,7 +226,7 @@ async function listenOnAll(wanted: number): Promise<{ port: number; servers: Ser
   let port = wanted
   for (const host of addresses) {
     const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs })
-    server.maxConnections = mostConnections
+    server.maxConnections = maxConnections
     const got = await listen(server, port, host)
     if (typeof got === 'number') {
       port = got

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto'
 
 /** Milliseconds for which a ticket is valid. */
 const ticketMs = 60_000
-const mostTickets = 256
+const maxTickets = 256
 /** Bytes of one blob. */
-const mostBytes = 33_554_432
+const maxBlobBytes = 33_554_432
 /** Bytes of all blobs that wait to be fetched. */
-const mostWaitingBytes = 134_217_728
+const maxWaitingBytes = 134_217_728
 
 /** Images that a tab may show. SVG can contain scripts and is none of them. */
 const imageTypes: ReadonlySet<string> = new Set([
@@ -63,7 +63,7 @@ export class Blobs {
    */
   offer({ bytes, name = 'download', type = '' }: Download): string {
     requireSize(bytes.byteLength)
-    if (this.#waitingBytes + bytes.byteLength > mostWaitingBytes)
+    if (this.#waitingBytes + bytes.byteLength > maxWaitingBytes)
       throw new RangeError('Too many downloads wait to be fetched. Try again in a minute.')
     const isImage = imageTypes.has(type)
     const disposition = isImage ? `inline; ${fileName(name)}` : dispositionOf(name)
@@ -77,7 +77,7 @@ export class Blobs {
    * Makes the ticket of an upload: `PUT /blob/<ticket>`.
    * @throws RangeError where too much waits already, or `maxBytes` is more than a blob may have
    */
-  expect({ maxBytes = mostBytes }: { maxBytes?: number } = {}): UploadTicket {
+  expect({ maxBytes = maxBlobBytes }: { maxBytes?: number } = {}): UploadTicket {
     requireSize(maxBytes)
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
     promise.catch(() => {})
@@ -109,8 +109,8 @@ export class Blobs {
   }
 
   #add(waiting: Omit<Waiting, 'timer'>, onExpired: () => void): string {
-    if (this.#waiting.size >= mostTickets)
-      throw new RangeError(`${mostTickets} transfers wait already. Try again in a minute.`)
+    if (this.#waiting.size >= maxTickets)
+      throw new RangeError(`${maxTickets} transfers wait already. Try again in a minute.`)
     const ticket = randomBytes(16).toString('base64url')
     const timer = setTimeout(() => {
       this.#remove(ticket)
@@ -130,8 +130,8 @@ export class Blobs {
 }
 
 function requireSize(bytes: number): void {
-  if (bytes > mostBytes)
-    throw new RangeError(`A blob has at most ${mostBytes / 1_048_576} MiB; this one has ${bytes} bytes.`)
+  if (bytes > maxBlobBytes)
+    throw new RangeError(`A blob has at most ${maxBlobBytes / 1_048_576} MiB; this one has ${bytes} bytes.`)
 }
 
 /** The disposition of a file that is saved under this name. */

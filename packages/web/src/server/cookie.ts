@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 
 /** Cookies of one name that are tried: programs on other ports of the machine can set some. */
-const mostValues = 4
+const maxValues = 4
 
 /** A cookie that scripts cannot read. */
 export class Cookie {
@@ -18,8 +18,8 @@ export class Cookie {
   /** The values that a request has. */
   valuesIn({ headers }: IncomingMessage): string[] {
     const prefix = `${this.#name}=`
-    const found = (headers.cookie ?? '').split(/; */).filter((cookie) => cookie.startsWith(prefix))
-    return found.slice(0, mostValues).map((cookie) => cookie.slice(prefix.length))
+    const pairs = (headers.cookie ?? '').split(/; */).filter((cookie) => cookie.startsWith(prefix))
+    return pairs.slice(0, maxValues).map((cookie) => cookie.slice(prefix.length))
   }
 
   /** The header that sets it; it is removed with a life of 0. */

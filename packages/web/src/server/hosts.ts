@@ -97,8 +97,8 @@ export class UserHosts implements Hosts {
   /** The page of an app of any user; its id is a secret. */
   document(page: string): ReturnType<AppService['document']> {
     for (const { opened } of this.#open.values()) {
-      const found = opened?.apps?.document(page)
-      if (found !== undefined) return found
+      const appDocument = opened?.apps?.document(page)
+      if (appDocument !== undefined) return appDocument
     }
     return undefined
   }

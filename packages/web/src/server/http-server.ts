@@ -4,7 +4,7 @@ import type { RequestServer } from './requests.ts'
 import { refuse, refuseRaw } from './responses.ts'
 import type { SocketServer } from './sockets.ts'
 
-const mostHeaderBytes = 16_384
+const maxHeaderBytes = 16_384
 const headersMs = 10_000
 const requestMs = 60_000
 const keepAliveMs = 5_000
@@ -13,9 +13,9 @@ const checkMs = 5_000
 const closeMs = 500
 
 /** An HTTP server with the limits of a web server, which does not listen yet. */
-export function createHttpServer({ mostConnections }: { mostConnections: number }): Server {
+export function createHttpServer({ maxConnections }: { maxConnections: number }): Server {
   const server = createServer({
-    maxHeaderSize: mostHeaderBytes,
+    maxHeaderSize: maxHeaderBytes,
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveMs,
@@ -23,7 +23,7 @@ export function createHttpServer({ mostConnections }: { mostConnections: number 
     // A request without `Host` gets the same answer as one with a wrong one.
     requireHostHeader: false,
   })
-  server.maxConnections = mostConnections
+  server.maxConnections = maxConnections
   return server
 }
 

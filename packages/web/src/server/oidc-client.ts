@@ -13,7 +13,7 @@ const failureMs = 5_000
 /** Milliseconds between two warnings about the issuer, because unauthenticated requests can cause them. */
 const warningMs = 60_000
 /** Sign-ins that are being completed at once. */
-const mostExchanges = 32
+const maxExchanges = 32
 /** Characters of the address to return to; the issuer gets it, encrypted, in the state. */
 const longestReturn = 512
 const nonceBytes = 12
@@ -123,7 +123,7 @@ export class OidcClient {
         en: 'This sign-in took longer than ten minutes, began before the server was started, or began in another browser.',
         'zh-CN': '此次登录超过了十分钟，或在服务器启动之前开始，或是在另一个浏览器中开始的。',
       })
-    if (this.#exchanges >= mostExchanges)
+    if (this.#exchanges >= maxExchanges)
       throw new SignInError(503, {
         en: 'Too many people sign in at this moment. Try again in a few seconds.',
         'zh-CN': '目前登录的人过多，请在几秒后重试。',

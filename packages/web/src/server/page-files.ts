@@ -89,14 +89,14 @@ export class PageFiles {
 }
 
 function filesOf(folder: string): Map<string, PageFile> {
-  const found = new Map<string, PageFile>()
+  const files = new Map<string, PageFile>()
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const contentType = contentTypes[extname(entry.name)]
     if (!entry.isFile() || contentType === undefined) continue
     const path = join(entry.parentPath, entry.name)
     const address = `/${relative(folder, path).replaceAll('\\', '/')}`
     const isImmutable = /^\/assets\/.*-[\w-]{8,}\.\w+$/.test(address)
-    found.set(address, { path, contentType, isImmutable })
+    files.set(address, { path, contentType, isImmutable })
   }
-  return found
+  return files
 }

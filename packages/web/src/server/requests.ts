@@ -15,10 +15,10 @@ import type { SessionStore, WebSession } from './session-store.ts'
 import { callbackPath, logoutPath, type SignIn, signedOutPath, signInPath } from './sign-in.ts'
 import type { SocketServer } from './sockets.ts'
 import { userKey, userLabel } from './users.ts'
-import { mostWrong, WrongLogins } from './wrong-logins.ts'
+import { maxWrong, WrongLogins } from './wrong-logins.ts'
 
 /** Bytes of the body of a login. */
-const mostLoginBytes = 1_024
+const maxLoginBytes = 1_024
 const longestPath = 4_096
 
 const openedByAnotherSite = {
@@ -196,15 +196,15 @@ export class RequestServer {
       })
     if (!/^application\/json\s*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
       return refuse(response, 415, 'A login is JSON: {"key":"…"}.')
-    const body = await readBody(request, response, mostLoginBytes)
-    if (body === undefined) return refuse(response, 413, `A login has at most ${mostLoginBytes} bytes.`)
+    const body = await readBody(request, response, maxLoginBytes)
+    if (body === undefined) return refuse(response, 413, `A login has at most ${maxLoginBytes} bytes.`)
     const key = keyIn(body)
     if (key === undefined) return refuse(response, 400, 'A login is JSON: {"key":"…"}.')
     const known = this.#sessionOf(request)
     const login = sessions.login(key, nameOf(request.headers['user-agent']), { known, browsers })
     if (login === undefined) {
-      if (this.#wrong.add(origin) === mostWrong)
-        onWarning(`${mostWrong} wrong logins within a minute. Logins are refused until the minute is over.`)
+      if (this.#wrong.add(origin) === maxWrong)
+        onWarning(`${maxWrong} wrong logins within a minute. Logins are refused until the minute is over.`)
       const again = signIn === undefined ? 'Run jackfield web for another one.' : 'Sign in again.'
       return refuse(response, 401, `This login link was used already, or is older than a minute. ${again}`)
     }

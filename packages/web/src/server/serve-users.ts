@@ -21,7 +21,7 @@ import { AllowList } from './users.ts'
 const defaultMaxUsers = 100
 const defaultSessionMs = 28_800_000
 const defaultIdleMs = 600_000
-const mostConnections = 4_096
+const maxConnections = 4_096
 /** Only the user and the group of the socket can connect to it. */
 const socketMode = 0o660
 /** Length of a Unix socket path, in bytes, that every system supports. */
@@ -122,7 +122,7 @@ async function startServer(
   const { origin, listen, open, page = builtPage, onWarning } = options
   const { maxUsers = defaultMaxUsers, idleMs = defaultIdleMs } = options
   const { sessions, client, pattern, lock } = made
-  const server = createHttpServer({ mostConnections })
+  const server = createHttpServer({ maxConnections })
   const listening = await listenAt(server, listen)
   const guard = new Guard(origin)
   const hosts = new UserHosts({ open, maxUsers, idleMs, onWarning })

@@ -18,7 +18,7 @@ const host = '127.0.0.1'
 /** The port that is tried first, and how many are tried. */
 const firstPort = 7411
 const portCount = 9
-const mostConnections = 256
+const maxConnections = 256
 
 /** Folder of the built page of this package. */
 export const builtPage: string = fileURLToPath(new URL('../../dist/app', import.meta.url))
@@ -88,7 +88,7 @@ async function startServer(
   sessions: SessionStore,
   lock: Disposable,
 ): Promise<WebServer> {
-  const server = createHttpServer({ mostConnections })
+  const server = createHttpServer({ maxConnections })
   const port = await listen(server, wanted, sessions, onWarning)
   const guard = new Guard(`http://${host}:${port}`)
   const appPages = apps && (await startAppPages(sessions, { apps, frameAncestor: guard.origin }))

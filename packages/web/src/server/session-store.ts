@@ -13,8 +13,8 @@ const secretBytes = 32
 /** Milliseconds for which a session lasts by default. */
 const defaultSessionMs = 2_592_000_000
 /** Beyond these, the oldest of a user are removed. */
-const mostLoginKeys = 16
-const mostSessions = 32
+const maxLoginKeys = 16
+const maxSessions = 32
 /** Milliseconds to wait for another process that writes. */
 const busyMs = 5_000
 
@@ -122,7 +122,7 @@ export class SessionStore {
         `DELETE FROM login_keys WHERE user_key = ? AND rowid NOT IN
            (SELECT rowid FROM login_keys WHERE user_key = ? ORDER BY rowid DESC LIMIT ?)`,
       )
-      .run(owner, owner, mostLoginKeys)
+      .run(owner, owner, maxLoginKeys)
     return key
   }
 
@@ -163,7 +163,7 @@ export class SessionStore {
         `DELETE FROM sessions WHERE user_key = ? AND id NOT IN
            (SELECT id FROM sessions WHERE user_key = ? ORDER BY used DESC LIMIT ?)`,
       )
-      .run(owner, owner, mostSessions)
+      .run(owner, owner, maxSessions)
     const session = this.find(id)
     return session === undefined ? undefined : { session, cookie, pageKey }
   }

@@ -6,7 +6,7 @@ import { isPageRoute } from './page-files.ts'
 import { escapeHtml, languageOf, readBody, refuse, send, sendNotice, type Texts } from './responses.ts'
 import type { SessionStore } from './session-store.ts'
 import { SignInError } from './users.ts'
-import { mostWrong, WrongLogins } from './wrong-logins.ts'
+import { maxWrong, WrongLogins } from './wrong-logins.ts'
 
 /** What the page puts before its own path to begin a sign-in, which returns there. */
 export const signInPath = '/sign-in'
@@ -29,7 +29,7 @@ const signedIn = {
 const signedOut = { title: { en: 'Signed out', 'zh-CN': '已退出登录' }, html: signInAgain }
 
 const browserBytes = 32
-const mostLogoutBytes = 16_384
+const maxLogoutBytes = 16_384
 /** Milliseconds for which a browser can complete its sign-ins. */
 const browserMs = 900_000
 
@@ -96,16 +96,16 @@ export class SignIn {
       const headers = { Refresh: `0;url=${new URL(returnTo, origin).href}#k=${key}` }
       sendNotice(response, 200, signedIn, headers)
     } catch (error) {
-      if (this.#wrong.add(browser) === mostWrong)
-        onWarning(`${mostWrong} sign-ins of one browser failed within a minute.`)
+      if (this.#wrong.add(browser) === maxWrong)
+        onWarning(`${maxWrong} sign-ins of one browser failed within a minute.`)
       this.#fail(response, error)
     }
   }
 
   /** Takes a logout token of the issuer, and ends the sessions that it names by `end`. */
   async logOut(request: IncomingMessage, response: ServerResponse, end: (id: string) => void): Promise<void> {
-    const body = await readBody(request, response, mostLogoutBytes)
-    if (body === undefined) return refuse(response, 413, `A logout has at most ${mostLogoutBytes} bytes.`)
+    const body = await readBody(request, response, maxLogoutBytes)
+    if (body === undefined) return refuse(response, 413, `A logout has at most ${maxLogoutBytes} bytes.`)
     const token = new URLSearchParams(body.toString('utf8')).get('logout_token') ?? ''
     try {
       const isEnded = await this.#options.client.readLogout(token)

@@ -6,17 +6,17 @@ import type { Hosts } from './hosts.ts'
 import type { SessionStore, WebSession } from './session-store.ts'
 
 /** Bytes of one message of a browser. */
-const mostMessageBytes = 1_048_576
+const maxMessageBytes = 1_048_576
 /** Milliseconds within which the first message has to arrive. */
 const firstMessageMs = 2_000
 /** Milliseconds between two pings. */
 const pingMs = 15_000
 /** Pings without a pong after which a connection is closed. */
-const mostMissed = 2
+const maxMissed = 2
 /** Sockets of a user. */
-const mostSockets = 64
+const maxSockets = 64
 /** Sockets of a user that have not sent their page key yet. */
-const mostUnproven = 16
+const maxUnproven = 16
 /** Milliseconds within which a browser has to take part in closing. */
 const closeMs = 1_000
 /** Bytes of the reason of a close frame (RFC 6455, section 5.5). */
@@ -62,7 +62,7 @@ export class SocketServer {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    maxPayload: mostMessageBytes,
+    maxPayload: maxMessageBytes,
   })
   /** Those whose page key has not arrived yet. */
   readonly #unproven = new Set<SessionSocket>()
@@ -106,7 +106,7 @@ export class SocketServer {
     const of = (sockets: Iterable<SessionSocket>): number =>
       [...sockets].filter(({ session }) => session.user?.subject === user?.subject).length
     const unproven = of(this.#unproven)
-    return unproven >= mostUnproven || unproven + of(this.#proven) >= mostSockets
+    return unproven >= maxUnproven || unproven + of(this.#proven) >= maxSockets
   }
 
   /** Closes the sockets of a session that ended. */
@@ -204,7 +204,7 @@ export class SocketServer {
     for (const { socket, session } of this.#proven) {
       const missed = this.#missed.get(socket) ?? 0
       if (valid?.has(session.id) === false) close(socket, CloseCode.loginNeeded, 'the session ended')
-      else if (missed >= mostMissed) socket.terminate()
+      else if (missed >= maxMissed) socket.terminate()
       else {
         this.#missed.set(socket, missed + 1)
         socket.ping()

@@ -1,8 +1,8 @@
 /** Wrong logins within `periodMs` after which every login of the same origin is refused. */
-export const mostWrong = 5
+export const maxWrong = 5
 const periodMs = 60_000
 /** Origins that are counted; beyond these, the oldest is forgotten. */
-const mostOrigins = 1_000
+const maxOrigins = 1_000
 
 /** Counts wrong logins by where they come from. */
 export class WrongLogins {
@@ -15,7 +15,7 @@ export class WrongLogins {
     if (times.length === 0) this.#times.delete(from)
     else this.#times.set(from, times)
     const [oldest = now] = times
-    return times.length < mostWrong ? undefined : Math.max(1, Math.ceil((oldest + periodMs - now) / 1_000))
+    return times.length < maxWrong ? undefined : Math.max(1, Math.ceil((oldest + periodMs - now) / 1_000))
   }
 
   /** Counts one more, and gives how many there are within the minute. */
@@ -24,7 +24,7 @@ export class WrongLogins {
     this.#times.delete(from)
     this.#times.set(from, times)
     const [oldest] = this.#times.keys()
-    if (this.#times.size > mostOrigins && oldest !== undefined) this.#times.delete(oldest)
+    if (this.#times.size > maxOrigins && oldest !== undefined) this.#times.delete(oldest)
     return times.length
   }
 }

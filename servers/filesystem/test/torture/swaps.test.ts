@@ -25,7 +25,7 @@ import { Random } from '../../../../test/torture/random.ts'
 const swapper = programFile(new URL('swapper.ts', import.meta.url))
 const atOnce = 8
 /** Calls continue up to this multiple of the trials while few of them raced a swap: the swapper may get little of the CPU. */
-const mostTrials = 100
+const maxTrials = 100
 /** Leaks of a naive lookup that show that the campaign finds them, and the tries in which it has to. */
 const naiveLeaks = 20
 const naiveTries = 5_000_000
@@ -156,7 +156,7 @@ describe.runIf(process.platform === 'linux')('the files of the filesystem server
         const isEnough = () => Math.min(counts.done, counts.outside) > needed
         let calls = 0
         const caller = async (): Promise<void> => {
-          while (calls < trials || (!isEnough() && calls < trials * mostTrials)) {
+          while (calls < trials || (!isEnough() && calls < trials * maxTrials)) {
             const [tool, args] = request(random, ++calls)
             const uri = pathToFileURL(join(inside, random.pick(files))).href
             const result =

@@ -68,7 +68,7 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
       let runs = 0
       const named = () => ({ name: `r${++runs}x` })
       const plan = { seed, lifeMs, clients: few, calls: 30, limitMs: 5_000, quietMs: 2_000 }
-      const mostTries = 6
+      const maxTries = 6
       const expectFound = async (
         mistake: string,
         promise: number,
@@ -77,7 +77,7 @@ describe.skipIf(!isThere)(`histories of three nodes over Redis${left}`, { timeou
       ): Promise<void> => {
         const found = new Set<number>()
         const isFound = (): boolean => found.has(promise) || found.has(or)
-        for (let attempt = 0; attempt < mostTries && !isFound(); attempt++) {
+        for (let attempt = 0; attempt < maxTries && !isFound(); attempt++) {
           for (const violation of check(await history(attempt))) found.add(violation.promise)
         }
         if (!isFound()) missed.push(`${mistake}: found ${[...found]}`)

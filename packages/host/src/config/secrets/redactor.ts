@@ -85,15 +85,15 @@ export function createSecretRedactor(): SecretRedactor {
 
   const pieces = (given: string): (string | FoundSecret)[] => {
     if (forms.size === 0) return [given]
-    const found: (string | FoundSecret)[] = []
+    const pieces: (string | FoundSecret)[] = []
     let after = 0
     for (const { 0: form, index } of given.matchAll(search())) {
-      if (index > after) found.push(given.slice(after, index))
-      found.push({ text: form, ...(forms.get(form) ?? { name: 'secret', plain: false }) })
+      if (index > after) pieces.push(given.slice(after, index))
+      pieces.push({ text: form, ...(forms.get(form) ?? { name: 'secret', plain: false }) })
       after = index + form.length
     }
-    if (after < given.length) found.push(given.slice(after))
-    return found
+    if (after < given.length) pieces.push(given.slice(after))
+    return pieces
   }
 
   const member = (name: string, item: unknown): unknown => {
@@ -260,12 +260,12 @@ export function redactedError(error: unknown, redactor: SecretRedactor): unknown
   if (!(error instanceof Error) || !containsSecret(error, redactor)) return error
   const message = redactor.text(error.message)
   const { cause } = error
-  const kept = cause === undefined || containsSecret(cause, redactor) ? {} : { cause }
+  const options = cause === undefined || containsSecret(cause, redactor) ? {} : { cause }
   if (error instanceof RpcError) return new RpcError(error.code, message, redactor.value(error.data))
   if (error instanceof McpError) {
-    return new McpError(error.code, message, { ...kept, details: redactor.value(error.details) })
+    return new McpError(error.code, message, { ...options, details: redactor.value(error.details) })
   }
-  return new Error(message, kept)
+  return new Error(message, options)
 }
 
 function containsSecret(error: unknown, redactor: SecretRedactor, depth = 0): boolean {

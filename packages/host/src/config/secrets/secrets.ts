@@ -53,8 +53,8 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
   }
   const input: ResolveDeps['input'] = (secret, server, wanted, signal) =>
     inTurnOf(async () => {
-      const kept = await store.get(secret)
-      if (kept !== undefined) return kept
+      const stored = await store.get(secret)
+      if (stored !== undefined) return stored
       const given = await deps.ask(server, wanted, signal)
       if (given !== undefined && given !== '') await store.set(secret, given)
       return given
@@ -63,8 +63,8 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
   const inputOfFile: ResolveDeps['input'] = (secret, server, wanted, signal) => {
     if (wanted.password === true || isSecretName(wanted.id)) return input(secret, server, wanted, signal)
     return inTurnOf(async () => {
-      const kept = (await store.get(secret)) ?? settings.get(settingsPlace, secret)
-      if (typeof kept === 'string') return kept
+      const stored = (await store.get(secret)) ?? settings.get(settingsPlace, secret)
+      if (typeof stored === 'string') return stored
       const given = await deps.ask(server, wanted, signal)
       if (given !== undefined && given !== '' && given.length <= maxSetting)
         settings.set(settingsPlace, secret, given)
@@ -150,9 +150,10 @@ async function resolveServer(server: string, config: ServerConfig, deps: Resolve
       ? { ...rest, url: await text(rest.url, 'url'), ...(await httpTexts(rest, text, record)) }
       : { ...rest, command: await text(rest.command, 'command'), ...(await stdioTexts(rest, text, record)) }
   if ('envFile' in resolved && resolved.envFile !== undefined) {
-    const kept = await fileVariables(resolve(dirname(from.file), resolved.envFile))
-    for (const [name, value] of Object.entries(kept)) if (isSecretName(name)) deps.redactor.add(value, name)
-    resolved.env = { ...kept, ...resolved.env }
+    const fromFile = await fileVariables(resolve(dirname(from.file), resolved.envFile))
+    for (const [name, value] of Object.entries(fromFile))
+      if (isSecretName(name)) deps.redactor.add(value, name)
+    resolved.env = { ...fromFile, ...resolved.env }
     delete resolved.envFile
   }
   for (const { field, message } of serverProblems(resolved))
@@ -234,10 +235,10 @@ async function partText(
     case 'text':
       return part.text
     case 'env': {
-      const found = fromEnvironment(part, deps.env)
-      if ('problem' in found) throw new Error(found.problem)
-      if (isSecretName(part.name)) deps.redactor.add(found.text, part.name)
-      return found.text
+      const variable = fromEnvironment(part, deps.env)
+      if ('problem' in variable) throw new Error(variable.problem)
+      if (isSecretName(part.name)) deps.redactor.add(variable.text, part.name)
+      return variable.text
     }
     case 'secret': {
       const value = await deps.store.get(part.name)
@@ -329,8 +330,9 @@ export function learnVariables(config: ServerConfig, env: ConfigEnvironment, red
     if ('problem' in read) continue
     let whole: string | undefined = ''
     for (const part of read.parts) {
-      const found = part.kind === 'text' ? part : part.kind === 'env' ? fromEnvironment(part, env) : undefined
-      const value = found !== undefined && 'text' in found ? found.text : undefined
+      const resolvedPart =
+        part.kind === 'text' ? part : part.kind === 'env' ? fromEnvironment(part, env) : undefined
+      const value = resolvedPart !== undefined && 'text' in resolvedPart ? resolvedPart.text : undefined
       if (value !== undefined && part.kind === 'env' && isSecretName(part.name))
         redactor.add(value, part.name)
       whole = value === undefined ? undefined : whole === undefined ? undefined : whole + value
@@ -420,6 +422,6 @@ async function missingInputs(
           secret: inputSecret(input.id, from.file),
         })),
   )
-  const found = await inTurn(wanted, async (item) => ((await isKnown(item.secret)) ? [] : [item]))
-  return found.flat()
+  const missingItems = await inTurn(wanted, async (item) => ((await isKnown(item.secret)) ? [] : [item]))
+  return missingItems.flat()
 }

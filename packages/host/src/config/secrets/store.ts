@@ -189,15 +189,15 @@ async function readableIn(
 ): Promise<{ name: string; value: string }[]> {
   if (!files.isThere() || (key.kind !== 'passphrase' && !existsSync(key.file))) return []
   const store = await files.open()
-  const found = await Promise.all(
+  const entries = await Promise.all(
     (await namesIn(store)).map(async (name) => ({ name, value: await store.get(keyOf(name)) })),
   )
-  return found.flatMap(({ name, value }) => (value === undefined ? [] : [{ name, value }]))
+  return entries.flatMap(({ name, value }) => (value === undefined ? [] : [{ name, value }]))
 }
 
 async function namesIn(store: CredentialStore): Promise<string[]> {
-  const kept: unknown = JSON.parse((await explained(store.get(listName), 'The list of secrets')) ?? '[]')
-  return Array.isArray(kept) ? kept.filter((name) => typeof name === 'string') : []
+  const names: unknown = JSON.parse((await explained(store.get(listName), 'The list of secrets')) ?? '[]')
+  return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []
 }
 
 /** Adapts a credential store to secrets. */
@@ -267,9 +267,9 @@ const remedies = [
 function refuseOtherKey(folder: string, name: string): undefined {
   // The file name depends only on the name of the secret.
   const file = createHash('sha256').update(keyOf(name)).digest('hex').slice(0, 40)
-  const found = remedies.find(([place]) => existsSync(join(folder, place, file)))
-  if (found === undefined) return undefined
-  const [place, sealedWith, how] = found
+  const remedy = remedies.find(([place]) => existsSync(join(folder, place, file)))
+  if (remedy === undefined) return undefined
+  const [place, sealedWith, how] = remedy
   throw new McpError(
     'INVALID',
     `The secret "${name}" is stored under another key: it is sealed with ${sealedWith}. ${how}, or set it under the key in use`,

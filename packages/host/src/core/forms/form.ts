@@ -115,8 +115,8 @@ function sentence(parts: readonly (string | undefined)[]): string | undefined {
 }
 
 function numberAt(property: object, name: string): number | undefined {
-  const found: unknown = Object.entries(property).find(([own]) => own === name)?.[1]
-  return typeof found === 'number' ? found : undefined
+  const value: unknown = Object.entries(property).find(([own]) => own === name)?.[1]
+  return typeof value === 'number' ? value : undefined
 }
 
 function formatOf(property: ElicitField): string | undefined {
@@ -202,6 +202,6 @@ export function withoutSecretFields<T extends ElicitResult>(answer: T, params: E
   if (content === undefined) return answer
   const secret = secretFields(params)
   if (!Object.keys(content).some((key) => secret.has(key))) return answer
-  const kept = Object.entries(content).map(([key, value]) => [key, secret.has(key) ? isNotStored : value])
-  return { ...answer, content: Object.fromEntries(kept) }
+  const entries = Object.entries(content).map(([key, value]) => [key, secret.has(key) ? isNotStored : value])
+  return { ...answer, content: Object.fromEntries(entries) }
 }

@@ -58,9 +58,9 @@ function isLoopback(hostname: string): boolean {
 }
 
 function findingsAbout(url: URL, text: string, reads: string, known: readonly string[]): TrustFinding[] {
-  const found: TrustFinding[] = []
+  const findings: TrustFinding[] = []
   const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
-    found.push({ severity, code, at: 'url', message })
+    findings.push({ severity, code, at: 'url', message })
   }
   const { hostname, protocol, username, password, port } = url
   if (username !== '' || password !== '') {
@@ -108,7 +108,7 @@ function findingsAbout(url: URL, text: string, reads: string, known: readonly st
     )
   }
   if (!local) besideKnown(url, reads, known, add)
-  return found.sort(
+  return findings.sort(
     (one, other) => severityOrder.indexOf(one.severity) - severityOrder.indexOf(other.severity),
   )
 }

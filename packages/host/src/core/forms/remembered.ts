@@ -23,11 +23,11 @@ const maxFormValue = 10_000
 export function rememberedAnswers(identity: string, table: FormTable): RememberedAnswers {
   return {
     for(params) {
-      const found = fieldsOf(params).flatMap(({ key, schema, secret }): [string, ElicitValue][] => {
+      const values = fieldsOf(params).flatMap(({ key, schema, secret }): [string, ElicitValue][] => {
         const value = secret === undefined ? table.get(identity, key) : undefined
         return isValue(value) && checkElicitValue(schema, value) === undefined ? [[key, value]] : []
       })
-      return found.length === 0 ? undefined : Object.fromEntries(found)
+      return values.length === 0 ? undefined : Object.fromEntries(values)
     },
     remember(params, content, fields) {
       for (const { key, secret } of fieldsOf(params)) {

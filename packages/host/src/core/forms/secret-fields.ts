@@ -104,8 +104,8 @@ export function secretRequestedBy(words: FieldWords): string | undefined {
   if (format === 'password') return 'a password'
   const isNumber = kind === 'number' || kind === 'integer'
   for (const name of [folded(words.key), folded(words.label)]) {
-    const found = secrets.find(({ what, named }) => !(isNumber && what === 'a token') && named.test(name))
-    if (found !== undefined) return found.what
+    const match = secrets.find(({ what, named }) => !(isNumber && what === 'a token') && named.test(name))
+    if (match !== undefined) return match.what
     if (!isNumber && bareToken.test(name)) return 'a token'
   }
   if (kind !== 'text') return undefined
@@ -115,11 +115,11 @@ export function secretRequestedBy(words: FieldWords): string | undefined {
 function mentionedIn(text: string): string | undefined {
   for (const sentence of text.slice(0, 2_000).split(/[.!?\n。！？]+/)) {
     const words = folded(sentence)
-    const found = secrets.find(({ spoken }) => {
+    const match = secrets.find(({ spoken }) => {
       const at = spoken?.exec(words)
       return at != null && !refused.test(words.slice(0, at.index))
     })
-    if (found !== undefined) return found.what
+    if (match !== undefined) return match.what
   }
   return undefined
 }

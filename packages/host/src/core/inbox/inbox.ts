@@ -295,12 +295,12 @@ export class LiveInbox implements Inbox, QuestionQueue {
     const row = this.#row(id)
     if (row === undefined || row.state !== 'open') return false
     const isMine = row.owner === null || row.owner === this.#owners.me
-    const kept = this.#redaction.toStored(row.question, answer, row.address, isMine)
+    const stored = this.#redaction.toStored(row.question, answer, row.address, isMine)
     let counts: boolean
     try {
-      counts = inbox.answer(id, { ...kept, by })
+      counts = inbox.answer(id, { ...stored, by })
     } catch (error) {
-      this.#settleUnrecorded(row, { answer, kept, by }, error)
+      this.#settleUnrecorded(row, { answer, kept: stored, by }, error)
       return true
     }
     const now = inbox.get(id)
@@ -373,12 +373,12 @@ export class LiveInbox implements Inbox, QuestionQueue {
     const { inbox } = this.#deps.store
     const reused = this.#reused.get(call)
     const rows = [...inbox.ofRound(call, round), ...(reused === undefined ? [] : inbox.ofRound(call, reused))]
-    const found = rows.find(
+    const answered = rows.find(
       (row) => row.state === 'answered' && !this.#own.has(row.id) && sameQuestion(row.question, question),
     )
-    if (found === undefined) return undefined
-    this.#own.add(found.id)
-    return this.#claimed(question, found)
+    if (answered === undefined) return undefined
+    this.#own.add(answered.id)
+    return this.#claimed(question, answered)
   }
 
   /** The unredacted answer; undefined if there is none, or its secrets are not available any more. */

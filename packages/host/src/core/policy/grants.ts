@@ -99,11 +99,11 @@ export function createGrants(store: GrantTable, workspace: string | undefined): 
     },
     list: () => all().map(shown),
     remove(id) {
-      const found = all().find((grant) => idOf(grant) === id)
-      if (found === undefined) return undefined
-      if (found.scope === 'conversation') passing.delete(id)
-      else store.remove(found)
-      return shown(found)
+      const match = all().find((grant) => idOf(grant) === id)
+      if (match === undefined) return undefined
+      if (match.scope === 'conversation') passing.delete(id)
+      else store.remove(match)
+      return shown(match)
     },
   }
 }
@@ -147,14 +147,14 @@ const maxNamed = 8
 /** The patterns of similar calls that a grant can cover, narrowest first. Each matches the call itself. */
 export function argumentPatternsOf(args: JsonRecord, base: string | undefined): ArgumentPattern[] {
   const exact = canonical(args).length <= maxExact
-  const found: ArgumentPattern[] = [
+  const list: ArgumentPattern[] = [
     ...(exact && Object.keys(args).length > 0
       ? [{ label: 'exactly these arguments', arguments: [{ at: '', equals: args }] }]
       : []),
     ...similarTest(args, 'paths inside', folderTest),
     ...similarTest(args, 'addresses at', hostTest),
   ].filter((pattern) => testsHold(pattern.arguments, args, 'every', base))
-  return [...found, { label: 'any arguments' }]
+  return [...list, { label: 'any arguments' }]
 }
 
 /** A pattern that tests every argument for which `test` returns one; the others may have any value. */

@@ -157,16 +157,21 @@ function createService(deps: ServiceDeps): PolicyService {
     },
     hits({ days = 30 } = {}) {
       const since = new Date(Date.now() - days * dayMs).toISOString()
-      const found = new Map<string, RuleHits>()
+      const hitsByRule = new Map<string, RuleHits>()
       for (const { id, at, detail } of log.since('call', since)) {
         const decision = decisionOf(detail['decision'])
         if (decision === undefined) continue
         const { rule, author } = decision
         const key = JSON.stringify([rule, author])
-        const calls = (found.get(key)?.calls ?? 0) + 1
-        found.set(key, { rule, ...(author !== undefined && { author }), calls, last: { activity: id, at } })
+        const calls = (hitsByRule.get(key)?.calls ?? 0) + 1
+        hitsByRule.set(key, {
+          rule,
+          ...(author !== undefined && { author }),
+          calls,
+          last: { activity: id, at },
+        })
       }
-      return [...found.values()]
+      return [...hitsByRule.values()]
     },
   }
 }

@@ -100,10 +100,10 @@ export function createPolicy(options: {
       : { verdict: options.defaultVerdict, rule: 'default', author: 'the configuration' }
 
   function ruled(matched: readonly PolicyRule[], holdBack: boolean): Decision {
-    const found = strictest(matched)
+    const rule = strictest(matched)
     const labelDecision: Decision = { verdict: 'ask', rule: 'label', author: defaultAuthor }
-    if (found === undefined) return holdBack && fallback.verdict !== 'deny' ? labelDecision : fallback
-    return holdBack && found.verdict === 'allow' ? labelDecision : byRule(found)
+    if (rule === undefined) return holdBack && fallback.verdict !== 'deny' ? labelDecision : fallback
+    return holdBack && rule.verdict === 'allow' ? labelDecision : byRule(rule)
   }
 
   /**
@@ -112,9 +112,9 @@ export function createPolicy(options: {
   function definitionsFor({ server, identity, tool }: PolicySubject): ServerDefinitions | undefined {
     const isReadOnly = hasReadOnlyHint(tool)
     if (!isReadOnly && !grants.coversReadOnly(identity)) return undefined
-    const found = options.definitions?.(server)
-    grants.removeExcept(identity, found?.fingerprint)
-    return isReadOnly && found?.readOnlyTools.includes(tool.name) === true ? found : undefined
+    const known = options.definitions?.(server)
+    grants.removeExcept(identity, known?.fingerprint)
+    return isReadOnly && known?.readOnlyTools.includes(tool.name) === true ? known : undefined
   }
 
   return {
@@ -156,10 +156,10 @@ export function createPolicy(options: {
       return consent === undefined ? ruling(decision, scopes) : ruling(remembered(consent))
     },
     decideResult(subject, typed = false) {
-      const found = strictest(about('result', ruleSubject(subject, subject.gives ?? [])))
-      if (found === undefined) return undefined
-      const typedAsk = typed && found.verdict === 'ask'
-      return typedAsk ? { verdict: 'allow', rule: 'typed', author: userAuthor } : byRule(found)
+      const rule = strictest(about('result', ruleSubject(subject, subject.gives ?? [])))
+      if (rule === undefined) return undefined
+      const typedAsk = typed && rule.verdict === 'ask'
+      return typedAsk ? { verdict: 'allow', rule: 'typed', author: userAuthor } : byRule(rule)
     },
     remember(subject, verdict, remember, ruling) {
       const scope = ruling.remember.includes(remember.scope) ? remember.scope : ruling.remember[0]
@@ -202,8 +202,8 @@ function rememberable(matched: readonly PolicyRule[], workspace: boolean): reado
   const longest = matched
     .filter((rule) => rule.verdict === 'ask')
     .map((rule) => (rule.scope === undefined ? 0 : scopes.indexOf(rule.scope) + 1))
-  const kept = scopes.slice(0, Math.min(scopes.length, ...longest))
-  return workspace ? kept : kept.filter((scope) => scope !== 'workspace')
+  const allowedScopes = scopes.slice(0, Math.min(scopes.length, ...longest))
+  return workspace ? allowedScopes : allowedScopes.filter((scope) => scope !== 'workspace')
 }
 
 function ruleSubject(subject: PolicySubject, labels: readonly string[]): RuleSubject {

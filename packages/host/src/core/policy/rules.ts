@@ -86,12 +86,12 @@ function matchesOne(test: ArgumentTest, value: unknown, base: string | undefined
 
 /** The values that a pointer selects, with `absent` for a missing branch; undefined if there are too many. */
 function select(value: unknown, pointer: string): unknown[] | undefined {
-  let found: unknown[] = [value]
+  let selected: unknown[] = [value]
   for (const segment of segments(pointer)) {
-    found = found.flatMap((at) => step(at, segment))
-    if (found.length > maxSelected) return undefined
+    selected = selected.flatMap((at) => step(at, segment))
+    if (selected.length > maxSelected) return undefined
   }
-  return found
+  return selected
 }
 
 function segments(pointer: string): string[] {
@@ -174,8 +174,8 @@ function below(path: string, folder: string): boolean {
 }
 
 function identityOf(path: string): string | undefined {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return found === undefined ? undefined : `${found.dev}:${found.ino}`
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`
 }
 
 /** Resolves `..` and links step by step, as the system does; missing steps stay as written. */

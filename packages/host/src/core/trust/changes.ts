@@ -49,7 +49,7 @@ export function changesOf(row: TrustRow, all: Iterable<TrustRow>): DefinitionCha
 function formerOf(row: TrustRow, all: Iterable<TrustRow>): TrustRow | undefined {
   const description = textOf(row.seen.content, 'description')
   const schema = canonical(row.seen.content['inputSchema'])
-  let found: TrustRow | undefined
+  let candidate: TrustRow | undefined
   for (const other of all) {
     if (other.what !== row.what || other.listed || other.agreed === undefined) continue
     const sameText =
@@ -57,9 +57,9 @@ function formerOf(row: TrustRow, all: Iterable<TrustRow>): TrustRow | undefined 
     const sameSchema =
       schema.length >= visibleSchema && canonical(other.seen.content['inputSchema']) === schema
     if (sameText && sameSchema) return other
-    if (sameText || sameSchema) found ??= other
+    if (sameText || sameSchema) candidate ??= other
   }
-  return found
+  return candidate
 }
 
 interface Place {
@@ -70,7 +70,7 @@ interface Place {
 
 /** Every difference of two definitions, as deep as possible. */
 function places(before: JsonRecord, after: JsonRecord): Place[] {
-  const found: Place[] = []
+  const changedPlaces: Place[] = []
   let more = 0
   const compare = (was: unknown, is: unknown, field: string, depth: number): void => {
     if (isRecord(was) && isRecord(is) && depth < maxDepth) {
@@ -80,9 +80,9 @@ function places(before: JsonRecord, after: JsonRecord): Place[] {
     } else if (areObjects(was) && areObjects(is) && was.length === is.length && depth < maxDepth) {
       for (const [n, item] of was.entries()) compare(item, is[n], `${field}[${n}]`, depth + 1)
     } else if (canonical(was) !== canonical(is) || (was === undefined) !== (is === undefined)) {
-      if (found.length >= maxPlaces) more++
+      if (changedPlaces.length >= maxPlaces) more++
       else {
-        found.push({
+        changedPlaces.push({
           field,
           ...(was !== undefined && { before: written(was) }),
           ...(is !== undefined && { after: written(is) }),
@@ -91,7 +91,7 @@ function places(before: JsonRecord, after: JsonRecord): Place[] {
     }
   }
   compare(before, after, '', 0)
-  return more === 0 ? found : [...found, { field: '…', after: `and ${more} more places` }]
+  return more === 0 ? changedPlaces : [...changedPlaces, { field: '…', after: `and ${more} more places` }]
 }
 
 function areObjects(value: unknown): value is JsonRecord[] {

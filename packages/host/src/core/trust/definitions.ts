@@ -95,11 +95,11 @@ export class Definitions {
 
 /** The first of each name; duplicates are not offered. */
 function byName(definitions: readonly Definition[]): Map<string, Definition> {
-  const found = new Map<string, Definition>()
+  const firstByName = new Map<string, Definition>()
   for (const definition of definitions) {
-    if (!found.has(definition.name)) found.set(definition.name, definition)
+    if (!firstByName.has(definition.name)) firstByName.set(definition.name, definition)
   }
-  return found
+  return firstByName
 }
 
 /** Members that some revisions do not have: the first revision with them, and the last. */

@@ -221,20 +221,20 @@ interface PhraseMatch {
 /** Every phrase of a text that addresses a model instead of describing a tool. */
 export function phrasesIn(text: string): PhraseMatch[] {
   const plain = flat(text)
-  const found: PhraseMatch[] = []
+  const matches: PhraseMatch[] = []
   const foundCodes = new Set<string>()
   for (const { code, severity, says, pattern } of searched) {
     if (foundCodes.has(says)) continue
     const words = notNegated(plain, pattern)
     if (words === undefined) continue
-    if (code === 'reads-secrets' && found.some((earlier) => earlier.code === code)) continue
+    if (code === 'reads-secrets' && matches.some((earlier) => earlier.code === code)) continue
     foundCodes.add(says)
-    found.push({ code, severity, says, words: words.trim() })
+    matches.push({ code, severity, says, words: words.trim() })
   }
   // One such phrase may be accidental; several in one text are not.
-  const addressed = found.filter((one) => one.code !== 'reads-secrets' || one.severity === 'danger')
-  if (addressed.length < 2) return found
-  return found.map((one) => (addressed.includes(one) ? { ...one, severity: 'danger' } : one))
+  const addressed = matches.filter((one) => one.code !== 'reads-secrets' || one.severity === 'danger')
+  if (addressed.length < 2) return matches
+  return matches.map((one) => (addressed.includes(one) ? { ...one, severity: 'danger' } : one))
 }
 
 function flat(text: string): string {

@@ -44,9 +44,9 @@ function scanText(
   { at, text, isName = false }: ScannedText,
   neighbours: Neighbours | undefined,
 ): TrustFinding[] {
-  const found: TrustFinding[] = []
+  const findings: TrustFinding[] = []
   const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
-    found.push({ severity, code, at, message })
+    findings.push({ severity, code, at, message })
   }
   const unseen = unseenIn(text)
   if (unseen.length > 0) {
@@ -74,7 +74,7 @@ function scanText(
         `The name "${text}" asks a model for data that the tool does not need.`,
       )
     }
-    return found
+    return findings
   }
   const others = neighbours === undefined ? undefined : othersNamedIn(text, neighbours)
   if (others !== undefined) {
@@ -83,8 +83,8 @@ function scanText(
     const how = ordering ? 'gives instructions about' : 'mentions'
     add(severity, 'shadows-a-tool', `It ${how} ${tool}, a tool of ${server}.`)
   }
-  found.push(...shapeFindings(at, text))
-  return found
+  findings.push(...shapeFindings(at, text))
+  return findings
 }
 
 /** Parameter names that make a model fill in data about this machine or the conversation. */
@@ -93,9 +93,9 @@ const asking =
 
 /** Findings from the form of a text, independent of its words. */
 function shapeFindings(at: string, text: string): TrustFinding[] {
-  const found: TrustFinding[] = []
+  const findings: TrustFinding[] = []
   const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
-    found.push({ severity, code, at, message })
+    findings.push({ severity, code, at, message })
   }
   if (/<!--/.test(text)) {
     add(
@@ -115,7 +115,7 @@ function shapeFindings(at: string, text: string): TrustFinding[] {
     const severity = text.length > hugeText ? 'warning' : 'notice'
     add(severity, 'over-long', `It is ${size} characters long, which a model reads on every request.`)
   }
-  return found
+  return findings
 }
 
 function encodedText(text: string): string | undefined {
@@ -201,11 +201,11 @@ function nameFindings(
   { byName, byLook }: Neighbours,
   at: string,
 ): TrustFinding[] {
-  const found: TrustFinding[] = []
+  const findings: TrustFinding[] = []
   const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
-    found.push({ severity, code, at, message })
+    findings.push({ severity, code, at, message })
   }
-  if (what !== 'tool') return found
+  if (what !== 'tool') return findings
   const mixed = mixedWord(name.replaceAll('_', ' '))
   if (mixed !== undefined) {
     add(
@@ -221,17 +221,17 @@ function nameFindings(
       'same-name',
       `${same} has a tool of the same name; calls use the server's name to distinguish them.`,
     )
-    return found
+    return findings
   }
   const alike = byLook.get(skeleton(name))
-  if (alike === undefined) return found
+  if (alike === undefined) return findings
   const spelled = plainly(alike.tool) === plainly(name)
   add(
     spelled ? 'notice' : 'danger',
     'looks-like',
     `It looks like ${alike.tool} of ${alike.server}, but is ${spelled ? 'spelled' : 'written'} differently.`,
   )
-  return found
+  return findings
 }
 
 const orders =

@@ -79,7 +79,7 @@ export class Trust implements TrustService {
     if (this.#deps.signal.aborted || (last?.lists === lists && last.client === client)) return
     const revision = client?.server.revision ?? last?.revision
     this.#checked.set(connection, { lists, client, revision })
-    const found = checkLists({
+    const result = checkLists({
       connection,
       identity,
       revision,
@@ -91,21 +91,21 @@ export class Trust implements TrustService {
         isPinned &&
         scanDefinition(definition, this.#neighbours(name)).some(({ severity }) => severity === 'danger'),
     })
-    this.#store(name, found)
-    if (found.removed.length > 0) {
-      const summary = `${name} no longer offers: ${listed(found.removed)}`
+    this.#store(name, result)
+    if (result.removed.length > 0) {
+      const summary = `${name} no longer offers: ${listed(result.removed)}`
       this.#deps.recorder.note(
-        { kind: 'drift', server: name, summary, detail: { gone: found.removed } },
+        { kind: 'drift', server: name, summary, detail: { gone: result.removed } },
         'noted',
       )
     }
     const accepted = isPinned ? [] : this.#acceptChanges(name, identity)
-    if (found.rows.length + found.removed.length > 0)
+    if (result.rows.length + result.removed.length > 0)
       this.#deps.emit({ type: 'trust', server: name, ...(accepted.length > 0 && { accepted }) })
     this.#review(
       name,
       identity,
-      found.rows.some((row) => stateOf(row) === 'quarantined'),
+      result.rows.some((row) => stateOf(row) === 'quarantined'),
     )
   }
 
@@ -149,17 +149,19 @@ export class Trust implements TrustService {
   /** Why a tool may not be called; undefined if it may. */
   usable(server: string, tool: string): string | undefined {
     const connection = this.#deps.servers().get(server)
-    const found = connection?.lists.tools.find(({ name }) => name === tool)
-    return connection === undefined || found === undefined ? undefined : this.gate(connection)('tool', found)
+    const definition = connection?.lists.tools.find(({ name }) => name === tool)
+    return connection === undefined || definition === undefined
+      ? undefined
+      : this.gate(connection)('tool', definition)
   }
 
   /** Throws an McpError 'INVALID' with the reason if a prompt or resource with that name may not be used. */
   refuse(connection: ServerConnection, what: 'prompt' | 'resource', name: string): void {
-    const found =
+    const definition =
       what === 'prompt'
         ? connection.lists.prompts.find((prompt) => prompt.name === name)
         : connection.lists.resources.find((resource) => resource.uri === name)
-    const reason = found && this.gate(connection)(what, found)
+    const reason = definition && this.gate(connection)(what, definition)
     if (reason === undefined) return
     throw new FixableError('INVALID', `The ${what} ${name} of ${connection.name} is disabled: ${reason}`, [
       { action: 'review', server: connection.name },
@@ -172,8 +174,8 @@ export class Trust implements TrustService {
     const listed = new Map(connection.lists.resources.map((resource) => [resource.uri, resource]))
     const rows = this.#ledger.rows(this.#identity(connection))
     return (uri) => {
-      const found = listed.get(uri)
-      if (found !== undefined) return gate('resource', found) === undefined
+      const resource = listed.get(uri)
+      if (resource !== undefined) return gate('resource', resource) === undefined
       const row = rows.get(keyOf({ what: 'resource', name: uri }))
       return row === undefined || stateOf(row) === 'pinned'
     }

@@ -276,14 +276,16 @@ function shorten(value: unknown, depth: number): unknown {
   }
   if (depth > 16 && typeof value === 'object' && value !== null) return '… [nested deeper]'
   if (Array.isArray(value)) {
-    const kept = value.slice(0, maxItems).map((item) => shorten(item, depth + 1))
-    return value.length > maxItems ? [...kept, `… [${value.length - maxItems} more items]`] : kept
+    const shortened = value.slice(0, maxItems).map((item) => shorten(item, depth + 1))
+    return value.length > maxItems ? [...shortened, `… [${value.length - maxItems} more items]`] : shortened
   }
   if (!isRecord(value)) return value
   const entries = Object.entries(value)
-  const kept = entries.slice(0, maxItems).map(([name, member]) => [name, shorten(member, depth + 1)] as const)
-  if (entries.length > maxItems) kept.push(['…', `[${entries.length - maxItems} more members]`])
-  return Object.fromEntries(kept)
+  const shortMembers = entries
+    .slice(0, maxItems)
+    .map(([name, member]) => [name, shorten(member, depth + 1)] as const)
+  if (entries.length > maxItems) shortMembers.push(['…', `[${entries.length - maxItems} more members]`])
+  return Object.fromEntries(shortMembers)
 }
 
 /**
@@ -303,7 +305,7 @@ function pruneChain(database: DatabaseSync, chain: Chain, before: string): numbe
   return atomically(database, () => {
     // Writes first, so that no other program appends meanwhile.
     database.exec('UPDATE activity_head SET pruned = pruned')
-    const kept = database
+    const oldestKept = database
       .prepare(
         `SELECT min(c.position) AS position FROM activity_chain c JOIN activity r ON r.id = c.activity
          WHERE c.kind = 'row' AND r.at >= ?`,
@@ -311,7 +313,7 @@ function pruneChain(database: DatabaseSync, chain: Chain, before: string): numbe
       .get(first)?.['position']
     const last = database
       .prepare('SELECT position, hash FROM activity_chain WHERE position < ? ORDER BY position DESC LIMIT 1')
-      .get(typeof kept === 'number' ? kept : Number.MAX_SAFE_INTEGER)
+      .get(typeof oldestKept === 'number' ? oldestKept : Number.MAX_SAFE_INTEGER)
     if (last === undefined) return 0
     const position = Number(last['position'])
     const hash = String(last['hash'])

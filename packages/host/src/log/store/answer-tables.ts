@@ -34,7 +34,7 @@ export interface GrantTable {
 
 /** `version` changes when another program wrote to the store. */
 export function createGrantTable(database: DatabaseSync, version: () => number): GrantTable {
-  const put = database.prepare(
+  const insert = database.prepare(
     `INSERT INTO remembered (identity, tool, definition, scope, within, arguments, verdict, label, at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET verdict = excluded.verdict, label = excluded.label, at = excluded.at`,
@@ -69,7 +69,7 @@ export function createGrantTable(database: DatabaseSync, version: () => number):
     },
     put(grant) {
       known = undefined
-      put.run(...place(grant), grant.verdict, grant.label, grant.at)
+      insert.run(...place(grant), grant.verdict, grant.label, grant.at)
     },
     list: () => every.all().map(toGrant),
     remove(grant) {

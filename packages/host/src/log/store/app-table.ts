@@ -29,7 +29,7 @@ export interface AppTable {
 export function createAppTable(database: DatabaseSync): AppTable {
   const get = database.prepare('SELECT * FROM app_consent WHERE identity = ? AND uri = ?')
   const list = database.prepare('SELECT * FROM app_consent ORDER BY server, uri')
-  const put = database.prepare(
+  const insert = database.prepare(
     `INSERT OR REPLACE INTO app_consent
        (identity, uri, server, digest, bytes, asked, granted, verdict, any_contents, at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -44,7 +44,7 @@ export function createAppTable(database: DatabaseSync): AppTable {
     put({ identity, uri, server, digest, bytes, csp, permissions, granted, verdict, anyContents, at }) {
       const requested = JSON.stringify({ csp, permissions })
       const given = JSON.stringify(granted)
-      put.run(identity, uri, server, digest, bytes, requested, given, verdict, anyContents ? 1 : 0, at)
+      insert.run(identity, uri, server, digest, bytes, requested, given, verdict, anyContents ? 1 : 0, at)
     },
     remove: (identity, uri) => Number(remove.run(identity, uri).changes) === 1,
   }

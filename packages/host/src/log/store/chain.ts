@@ -164,7 +164,7 @@ export function checkChain(database: DatabaseSync, wanted?: string): ActivityVer
     const last = database.prepare('SELECT * FROM activity_prune ORDER BY id DESC LIMIT 1').get()
     const pruned = last === undefined ? undefined : prunedOf(last)
     let { position: at, hash: before } = pruned ?? { position: 0, hash: '' }
-    let found = wanted === undefined || wanted === before
+    let hasHead = wanted === undefined || wanted === before
     let checked = 0
     for (const link of database.prepare(links).iterate()) {
       const position = Number(link['position'])
@@ -176,7 +176,7 @@ export function checkChain(database: DatabaseSync, wanted?: string): ActivityVer
       checked += 1
       at = position
       before = hash
-      found ||= hash === wanted
+      hasHead ||= hash === wanted
     }
     if (head.position !== at || head.hash !== before) {
       const reason =
@@ -206,7 +206,7 @@ export function checkChain(database: DatabaseSync, wanted?: string): ActivityVer
         )
       }
     }
-    if (!found && wanted !== undefined) {
+    if (!hasHead && wanted !== undefined) {
       const cut = pruned === undefined ? '' : ', unless it was pruned'
       fault(
         null,

@@ -279,8 +279,8 @@ function faultIn(file: string): StoreFault | undefined {
 }
 
 function sqlite(): typeof import('node:sqlite') {
-  const found = process.getBuiltinModule('node:sqlite')
-  if (found !== undefined) return found
+  const sqliteModule = process.getBuiltinModule('node:sqlite')
+  if (sqliteModule !== undefined) return sqliteModule
   throw new StoreError(
     `The host stores its activity with node:sqlite, which Node ${process.versions.node} does not have. Use Node 22.13 or newer.`,
     'other',
@@ -291,8 +291,8 @@ function sqlite(): typeof import('node:sqlite') {
 function restrictToOwner(file: string): void {
   if (process.platform === 'win32') return
   for (const path of [file, `${file}-wal`, `${file}-shm`]) {
-    const found = statSync(path, { throwIfNoEntry: false })
-    if (found !== undefined && (found.mode & 0o077) !== 0) chmodSync(path, 0o600)
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (stats !== undefined && (stats.mode & 0o077) !== 0) chmodSync(path, 0o600)
   }
   const running = runningFolder(file)
   if (existsSync(running)) chmodSync(running, 0o700)

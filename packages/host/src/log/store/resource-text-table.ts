@@ -128,8 +128,8 @@ export function createResourceTextTable(
     match: (phrases) => index?.match(phrases, oldest()) ?? [],
     matching: (phrase) => index?.matching(phrase) ?? new Set(),
     text(seq) {
-      const found = text.get(seq)?.['text']
-      return typeof found === 'string' ? found : undefined
+      const stored = text.get(seq)?.['text']
+      return typeof stored === 'string' ? stored : undefined
     },
     prune: (before) => remove(removeBefore, before),
     forget: (identity) => remove(removeServer, identity),

@@ -42,7 +42,7 @@ export function createResultTable(
   now: () => number = Date.now,
 ): ResultTable {
   const get = database.prepare('SELECT * FROM results WHERE id = ?')
-  const put = database.prepare(
+  const insert = database.prepare(
     `INSERT INTO results (id, server, tool, conversation, activity, result, characters, at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
@@ -72,7 +72,7 @@ export function createResultTable(
       }
     },
     put({ id, server, tool, conversation, activity, result, at }) {
-      put.run(id, server, tool, conversation, activity, result, result.length, at)
+      insert.run(id, server, tool, conversation, activity, result, result.length, at)
       tooOld.run(oldest())
       tooMany.run(bounds.characters, bounds.results)
     },

@@ -34,7 +34,7 @@ export function createConsentTable(database: DatabaseSync): ConsentTable {
     'SELECT * FROM consents WHERE file = ? AND server = ? ORDER BY at DESC, rowid DESC LIMIT 1',
   )
   const every = database.prepare('SELECT * FROM consents ORDER BY at, rowid')
-  const put = database.prepare(
+  const insert = database.prepare(
     'INSERT OR REPLACE INTO consents (identity, file, server, command, at) VALUES (?, ?, ?, ?, ?)',
   )
   const remove = database.prepare('DELETE FROM consents WHERE file = ? AND server = ?')
@@ -45,7 +45,7 @@ export function createConsentTable(database: DatabaseSync): ConsentTable {
       return row === undefined ? undefined : consentOf(row)
     },
     put({ identity, file, server, command, at }) {
-      put.run(identity, file, server, command, at)
+      insert.run(identity, file, server, command, at)
     },
     list: () => every.all().map(consentOf),
     remove: (file, server) => Number(remove.run(file, server).changes),
@@ -81,7 +81,9 @@ const maxStoredIdentities = 1_000
 
 export function createIdentityTable(database: DatabaseSync): IdentityTable {
   const get = database.prepare('SELECT identity FROM identities WHERE template = ?')
-  const put = database.prepare('INSERT OR REPLACE INTO identities (template, identity, at) VALUES (?, ?, ?)')
+  const insert = database.prepare(
+    'INSERT OR REPLACE INTO identities (template, identity, at) VALUES (?, ?, ?)',
+  )
   const trim = database.prepare(
     `DELETE FROM identities WHERE template NOT IN (
        SELECT template FROM identities ORDER BY at DESC, rowid DESC LIMIT ${maxStoredIdentities}
@@ -93,7 +95,7 @@ export function createIdentityTable(database: DatabaseSync): IdentityTable {
       return typeof identity === 'string' ? identity : undefined
     },
     put(template, identity) {
-      put.run(template, identity, Date.now())
+      insert.run(template, identity, Date.now())
       trim.run()
     },
   }
@@ -126,7 +128,9 @@ const eraRetentionMs = 7 * 86_400_000
 
 export function createEraTable(database: DatabaseSync): EraTable {
   const get = database.prepare('SELECT era, version, at FROM eras WHERE identity = ?')
-  const put = database.prepare('INSERT OR REPLACE INTO eras (identity, era, version, at) VALUES (?, ?, ?, ?)')
+  const insert = database.prepare(
+    'INSERT OR REPLACE INTO eras (identity, era, version, at) VALUES (?, ?, ?, ?)',
+  )
   const forget = database.prepare('DELETE FROM eras WHERE identity = ?')
   return {
     get(identity) {
@@ -139,7 +143,7 @@ export function createEraTable(database: DatabaseSync): EraTable {
       }
     },
     put: (identity, { era, version }) => {
-      put.run(identity, era, version ?? null, Date.now())
+      insert.run(identity, era, version ?? null, Date.now())
     },
     forget: (identity) => {
       forget.run(identity)
@@ -179,7 +183,7 @@ const maxChars = 8_000_000
 
 export function createManifestTable(database: DatabaseSync): ManifestTable {
   const get = database.prepare('SELECT lists, at FROM manifests WHERE identity = ? AND principal = ?')
-  const put = database.prepare(
+  const insert = database.prepare(
     'INSERT OR REPLACE INTO manifests (identity, principal, lists, at) VALUES (?, ?, ?, ?)',
   )
   const forget = database.prepare('DELETE FROM manifests WHERE identity = ?')
@@ -194,7 +198,7 @@ export function createManifestTable(database: DatabaseSync): ManifestTable {
     },
     put(identity, principal, lists) {
       prune.run(Date.now() - manifestRetentionMs)
-      if (lists.length <= maxChars) put.run(identity, principal, lists, Date.now())
+      if (lists.length <= maxChars) insert.run(identity, principal, lists, Date.now())
     },
     forget: (identity) => {
       forget.run(identity)

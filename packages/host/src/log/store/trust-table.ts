@@ -120,8 +120,8 @@ export function createTrustTable(database: DatabaseSync, version: () => number):
       })),
     rows: (identity) => rows.all(identity).flatMap(toRow),
     names: ({ identity, what, profile }) => {
-      const found = names.get(identity, what, profile)
-      const listed: unknown = found === undefined ? undefined : readJson(String(found['names']))
+      const row = names.get(identity, what, profile)
+      const listed: unknown = row === undefined ? undefined : readJson(String(row['names']))
       return Array.isArray(listed) ? listed.map(String) : undefined
     },
     write: (work) => exclusively(database, () => work(writer)),

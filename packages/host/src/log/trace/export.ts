@@ -248,21 +248,21 @@ const maxDepth = 64
 
 /** Events below their causes, with all their effects. */
 export function treeOf(events: Events, query: TraceQuery): TraceNode[] {
-  const found = events.list(query)
-  const matched = new Set(found.map(({ id }) => id))
-  const all = new Map(found.map((event) => [event.id, event]))
+  const listed = events.list(query)
+  const matched = new Set(listed.map(({ id }) => id))
+  const all = new Map(listed.map((event) => [event.id, event]))
   const add = (more: readonly TraceEvent[]): TraceEvent[] =>
     more.filter((event) => {
       if (all.has(event.id)) return false
       all.set(event.id, event)
       return true
     })
-  let below = found
+  let below = listed
   for (let depth = 0; below.length > 0 && depth < maxDepth; depth++) {
     below = add(events.effectsOf(below.map(({ id }) => id)))
     for (const { id } of below) matched.add(id)
   }
-  let above = found
+  let above = listed
   for (let depth = 0; above.length > 0 && depth < maxDepth; depth++) {
     above = add(events.byIds(above.flatMap((event) => parentOf(event) ?? [])))
   }
@@ -288,11 +288,11 @@ function parentOf({ reply, cause }: TraceEvent): number | null {
 /** A timeline with one lane for each server and one for everything else. */
 export function timelineOf(events: Events, query: TraceQuery): TraceLane[] {
   const lanes = new Map<string | null, { event: TraceEvent; fromMs: number; toMs: number }[]>()
-  const found = events.list(query)
+  const listed = events.list(query)
   // A response has the start and duration of its request.
-  const answered = new Set(found.map(({ reply }) => reply))
-  const known = new Map(found.map((event) => [event.id, event]))
-  for (const event of found) {
+  const answered = new Set(listed.map(({ reply }) => reply))
+  const known = new Map(listed.map((event) => [event.id, event]))
+  for (const event of listed) {
     if (answered.has(event.id)) continue
     const spans = lanes.get(event.server) ?? []
     lanes.set(event.server, spans)
@@ -325,9 +325,9 @@ function timesOf(event: TraceEvent): { fromMs: number; toMs: number } {
 
 /** Requests with their responses; a response that matches alone includes its request. */
 export function pairsOf(events: Events, { filter = '', ...query }: TraceQuery): TracePair[] {
-  const found = events.wholes({ ...query, filter: `kind:wire ${filter}` })
-  const have = new Map(found.map((event) => [event.id, event]))
-  const missing = found.flatMap(({ reply }) => (reply !== null && !have.has(reply) ? [reply] : []))
+  const messages = events.wholes({ ...query, filter: `kind:wire ${filter}` })
+  const have = new Map(messages.map((event) => [event.id, event]))
+  const missing = messages.flatMap(({ reply }) => (reply !== null && !have.has(reply) ? [reply] : []))
   for (const event of events.wholesOf(missing)) have.set(event.id, event)
   const firsts = [...have.values()].filter(({ reply }) => reply === null || !have.has(reply))
   const asked = firsts.filter(({ rpcId, reply }) => rpcId !== null && reply === null).map(({ id }) => id)

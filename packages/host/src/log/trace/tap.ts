@@ -126,7 +126,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
     if (message.id !== undefined) pending.delete(message.id)
     if (direction === 'received' && message.id !== undefined) rowOf.delete(message.id)
     const failed = 'error' in message || message.result['isError'] === true
-    const said =
+    const outcome =
       'error' in message ? `${message.error.message} (error ${message.error.code})` : typeOf(message.result)
     write({
       kind: 'wire',
@@ -138,7 +138,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
       reply: asked?.entry ?? null,
       status: failed ? 'error' : 'ok',
       ms: asked === undefined ? null : round(tick() - asked.tick),
-      summary: redactor.text(oneLine(`${asked?.method ?? 'answer'}: ${said}`)),
+      summary: redactor.text(oneLine(`${asked?.method ?? 'answer'}: ${outcome}`)),
       payload: redactor.value(message),
     })
   }

@@ -80,6 +80,6 @@ export function lateResultMessages(
   const how = isError === true ? 'has failed' : 'is over'
   const head = `[From Jackfield, not from the person] The call of ${name} whose result was not there yet ${how}. Its result:`
   const blocks = promptMessages({ messages: content.map((block) => ({ role: 'user', content: block })) })
-  const said: SamplingContent[] = blocks.flatMap((message) => blocksOf(message.content))
-  return { role: 'user', content: [{ type: 'text', text: head }, ...said] }
+  const parts: SamplingContent[] = blocks.flatMap((message) => blocksOf(message.content))
+  return { role: 'user', content: [{ type: 'text', text: head }, ...parts] }
 }

@@ -134,11 +134,11 @@ function inspect(
       .filter(isOn)
       .map((entry) => [entry.name, entry]),
   )
-  const found = names.slice(0, bounds.inspected).map((name) => {
+  const descriptions = names.slice(0, bounds.inspected).map((name) => {
     const entry = tools.get(name)
     return entry === undefined ? `There is no tool "${oneLine(name)}" at present.` : shown(entry, 'full')
   })
-  return textResult(within(found))
+  return textResult(within(descriptions))
 }
 
 function shown({ name, server, tool }: CatalogTool, detail: unknown): string {
@@ -161,16 +161,16 @@ function shown({ name, server, tool }: CatalogTool, detail: unknown): string {
 
 /** As many of the parts as fit, and the number of the others. */
 function within(parts: readonly string[]): string {
-  const kept: string[] = []
+  const shownParts: string[] = []
   let room = bounds.characters
   for (const part of parts) {
     room -= part.length + 1
     if (room < 0) break
-    kept.push(part)
+    shownParts.push(part)
   }
-  const left = parts.length - kept.length
+  const left = parts.length - shownParts.length
   return [
-    ...kept,
+    ...shownParts,
     ...(left > 0 ? [`… ${left} more did not fit; ask for fewer or for less detail.`] : []),
   ].join('\n')
 }

@@ -48,7 +48,7 @@ export async function runProgram(
   const ending = Promise.withResolvers<Ended>()
   const stop = new AbortController()
   const abort = (): void => stop.abort(new McpError('CANCELLED', 'The program was ended'))
-  const kept = new ContentHandles()
+  const handles = new ContentHandles()
   const output = { logs: [] as string[], shown: [] as ContentBlock[], calls: [] as CodeCall[] }
   const watched = new Watched(row)
   const running = new Set<Promise<void>>()
@@ -89,7 +89,7 @@ export async function runProgram(
       })
       note(outcomeOf(done, watched), done.activity)
       const seen = options.conversation === undefined ? done.result : forModel(done.result)
-      answer = answerTo({ ...done, result: seen }, kept)
+      answer = answerTo({ ...done, result: seen }, handles)
     } catch (error) {
       note('error', null)
       answer = { error: reasonWithFixes(error), denied: false }
@@ -103,7 +103,7 @@ export async function runProgram(
     else if (message.type === 'log') output.logs.push(message.text)
     else if (message.type === 'show') {
       const block: ContentBlock | undefined =
-        'text' in message ? { type: 'text', text: message.text } : kept.get(message.handle)
+        'text' in message ? { type: 'text', text: message.text } : handles.get(message.handle)
       if (block !== undefined) output.shown.push(block)
     } else if (!stop.signal.aborted) {
       const going = call(message).finally(() => running.delete(going))

@@ -94,9 +94,9 @@ export async function runInSandbox(
   /** A text cut to the remaining output; undefined if nothing remains. */
   function bounded(text: string): string | undefined {
     if (room <= 0) return undefined
-    const kept = text.slice(0, room)
-    room -= kept.length
-    return kept.length < text.length || room <= 0 ? `${kept}… [cut: that is all it may put out]` : kept
+    const start = text.slice(0, room)
+    room -= start.length
+    return start.length < text.length || room <= 0 ? `${start}… [cut: that is all it may put out]` : start
   }
 
   const call = vm.newFunction('call', (server, tool, args) => {
@@ -126,13 +126,13 @@ export async function runInSandbox(
       send({ type: 'show', handle: number })
       return
     }
-    const kept = bounded(vm.getString(text))
-    if (kept !== undefined) send({ type: 'show', text: kept })
+    const shownText = bounded(vm.getString(text))
+    if (shownText !== undefined) send({ type: 'show', text: shownText })
   })
   const log = vm.newFunction('log', (text) => {
     lines += 1
-    const kept = lines > maxLines ? undefined : bounded(vm.getString(text))
-    if (kept !== undefined) send({ type: 'log', text: kept })
+    const loggedText = lines > maxLines ? undefined : bounded(vm.getString(text))
+    if (loggedText !== undefined) send({ type: 'log', text: loggedText })
   })
   const done = vm.newFunction('done', (value) => {
     const text = vm.getString(value)
@@ -259,7 +259,7 @@ const prelude: string = `((call, show, log, list, file) => {
     servers[server] = closed(own, (name, all) => server + ' has no tool "' + name + '". It has: ' + few(all))
   }
   const write = (...values) => log(values.map(text).join(' '))
-  const put = (...things) => {
+  const print = (...things) => {
     for (const thing of things) {
       if (typeof thing?.handle === 'number') show('', thing.handle)
       else if (Array.isArray(thing?.content) && thing.content.every((part) => typeof part?.handle === 'number'))
@@ -270,7 +270,7 @@ const prelude: string = `((call, show, log, list, file) => {
   const own = {
     servers: closed(servers, (name, all) => 'There is no server "' + name + '". There are: ' + few(all)),
     console: freeze({ log: write, info: write, warn: write, error: write, debug: write }),
-    show: put,
+    show: print,
   }
   for (const [name, value] of Object.entries(own))
     Object.defineProperty(globalThis, name, { value, enumerable: true })

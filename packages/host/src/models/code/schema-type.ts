@@ -154,12 +154,13 @@ function union(types: readonly string[]): string {
 /** The target of a reference inside the schema. */
 function referred(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#/')) return reference === '#' ? root : undefined
-  let found = root
+  let resolvedSchema = root
   for (const part of reference.slice(2).split('/')) {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    found = isRecord(found) && Object.hasOwn(found, name) ? found[name] : undefined
+    resolvedSchema =
+      isRecord(resolvedSchema) && Object.hasOwn(resolvedSchema, name) ? resolvedSchema[name] : undefined
   }
-  return found
+  return resolvedSchema
 }
 
 const shared = `/** The result of a tool. A tool that fails, or that policy or the person refused, throws an Error. */

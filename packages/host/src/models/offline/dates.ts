@@ -227,13 +227,13 @@ function spanOf(
 
 /** Days named relative to today, in the order of the text. */
 function relativeMentions(text: string, now: string): Mention[] {
-  const found: Mention[] = []
+  const mentions: Mention[] = []
   const add = (match: RegExpExecArray, date: string, isClear = false): void => {
     const written = match[0]
     const [from, to] = [match.index, match.index + written.length]
     const name = written.replace(/^on\s+/i, '').replace(/\s+/g, ' ')
-    if (found.some((other) => from < other.to && other.from < to)) return
-    found.push({ from, to, date, ...(!isClear && { assumed: `"${name}" means ${date}` }) })
+    if (mentions.some((other) => from < other.to && other.from < to)) return
+    mentions.push({ from, to, date, ...(!isClear && { assumed: `"${name}" means ${date}` }) })
   }
   for (const match of text.matchAll(relativeDay)) {
     const words = match[0].toLowerCase()
@@ -254,7 +254,7 @@ function relativeMentions(text: string, now: string): Mention[] {
     const wanted = weekdays.findIndex((full) => full.startsWith(name.slice(0, 3)))
     add(match, word === 'next' ? inNextWeek(now, wanted) : onWeekday(now, wanted, word === 'this'))
   }
-  return found.sort((a, b) => a.from - b.from)
+  return mentions.sort((a, b) => a.from - b.from)
 }
 
 /** A weekday that ends a trip is the first one after its start, whatever word precedes it. */

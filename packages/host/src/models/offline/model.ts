@@ -81,7 +81,7 @@ function fit(content: SamplingContent[], request: ModelRequest): ModelReply {
   const uses = content.some((block) => block.type === 'tool_use')
   let stopReason: ModelReply['stopReason'] = uses ? 'toolUse' : 'endTurn'
   let room = request.maxTokens * charactersPerToken
-  const kept = content.map((block) => {
+  const blocks = content.map((block) => {
     if (block.type !== 'text') return block
     const stop = Math.min(
       ...(request.stopSequences ?? []).map((text) => place(block.text, text)),
@@ -92,7 +92,7 @@ function fit(content: SamplingContent[], request: ModelRequest): ModelReply {
     room -= text.length
     return { ...block, text }
   })
-  return { content: kept, stopReason, model: 'jackfield-offline-planner' }
+  return { content: blocks, stopReason, model: 'jackfield-offline-planner' }
 }
 
 function place(text: string, part: string): number {

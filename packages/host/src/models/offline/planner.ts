@@ -312,14 +312,14 @@ function say(text: string): Move {
 
 /** Calls a tool with those arguments that it has. */
 function use(plan: Plan, tool: string, text: string, args: Record<string, unknown>): Move {
-  const found = plan.tools.get(tool)
-  if (found === undefined) return say(`The tool ${tool} is not there.`)
-  const { properties } = found.inputSchema
+  const definition = plan.tools.get(tool)
+  if (definition === undefined) return say(`The tool ${tool} is not there.`)
+  const { properties } = definition.inputSchema
   const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
   const input = Object.fromEntries(
     Object.entries(args).filter(([name, value]) => value !== undefined && known.includes(name)),
   )
-  return { text, uses: [{ name: found.name, input }] }
+  return { text, uses: [{ name: definition.name, input }] }
 }
 
 /** One tool call of the conversation with its result. */
@@ -417,6 +417,6 @@ export function at(value: unknown, ...path: (string | number)[]): unknown {
 
 /** The text at a path in a value. */
 function textAt(value: unknown, ...path: (string | number)[]): string | undefined {
-  const found = at(value, ...path)
-  return typeof found === 'string' ? found : typeof found === 'number' ? String(found) : undefined
+  const member = at(value, ...path)
+  return typeof member === 'string' ? member : typeof member === 'number' ? String(member) : undefined
 }

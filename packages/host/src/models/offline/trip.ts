@@ -125,8 +125,8 @@ function findOrigin(text: string): string | undefined {
 function findPlace(text: string, patterns: readonly RegExp[]): string | undefined {
   for (const pattern of patterns) {
     for (const match of text.matchAll(new RegExp(pattern, `${pattern.flags}g`))) {
-      const found = match[1]?.trim()
-      if (found !== undefined && !noPlace.test(firstWord(found))) return found
+      const name = match[1]?.trim()
+      if (name !== undefined && !noPlace.test(firstWord(name))) return name
     }
   }
   return undefined
@@ -148,30 +148,30 @@ function findDays(text: string): number | undefined {
 }
 
 function findBudget(text: string): number | undefined {
-  const found =
+  const match =
     /[$€£]\s?(\d[\d,.]*)(k\b)?/.exec(text) ??
     /\b(\d[\d,.]*)(k)?\s?(?:usd|dollars|euros?|eur)\b/i.exec(text) ??
     /\bbudget\s*(?:of|is|[:=])?\s*(\d[\d,.]*)(k\b)?/i.exec(text)
-  if (found?.[1] === undefined) return undefined
-  const amount = Number(found[1].replace(/[.,](?=\d{3}\b)/g, '').replace(/[.,]$/, ''))
-  return Number.isFinite(amount) ? amount * (found[2] === undefined ? 1 : 1000) : undefined
+  if (match?.[1] === undefined) return undefined
+  const amount = Number(match[1].replace(/[.,](?=\d{3}\b)/g, '').replace(/[.,]$/, ''))
+  return Number.isFinite(amount) ? amount * (match[2] === undefined ? 1 : 1000) : undefined
 }
 
 function findTravelers(text: string): number | undefined {
-  const found = new RegExp(
+  const match = new RegExp(
     `\\b${count}\\s+(?:people|persons?|travell?ers?|adults?|passengers?)\\b`,
     'i',
   ).exec(text)
-  if (found?.[1] !== undefined) return numberOf(found[1])
+  if (match?.[1] !== undefined) return numberOf(match[1])
   const labelled = /\btravell?ers\s*[:=]\s*(\d+)/i.exec(text)?.[1]
   return labelled === undefined ? undefined : Number(labelled)
 }
 
 function findInterests(text: string): string[] | undefined {
-  const found =
+  const list =
     /\b(?:interested in|i (?:like|love|enjoy)|we (?:like|love|enjoy))\s+([^.\n;]+)/i.exec(text)?.[1] ??
     /\binterests?\b\s*(?:include|are|in|[:=])\s*\**\s*([^.\n;]+)/i.exec(text)?.[1]
-  const words = found
+  const words = list
     ?.replace(/^\[|\]$/g, '')
     .split(/,|\band\b|&/)
     .map((word) => word.replace(/["'*]/g, '').trim())

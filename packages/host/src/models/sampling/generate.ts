@@ -60,10 +60,10 @@ export async function generate(
     spending.spend({ tokens: inputTokens + outputTokens, money: costOf(facts, inputTokens, outputTokens) })
     // A reply marked as cut reports the generated tokens, not the remaining ones.
     const used = given.stopReason === 'maxTokens' ? replyTokens(given) : outputTokens
-    const kept = limitTokens(given, params.maxTokens, used)
-    const fault = faultOf(kept) ?? replyFault(params, kept)
+    const limited = limitTokens(given, params.maxTokens, used)
+    const fault = faultOf(limited) ?? replyFault(params, limited)
     if (fault !== undefined) throw new Error(`The answer of ${model.id} cannot be used: ${fault}`)
-    return { ...kept, usage: { inputTokens, outputTokens } }
+    return { ...limited, usage: { inputTokens, outputTokens } }
   })
   const usage = { ...reply.usage, ...costOf(facts, reply.usage.inputTokens, reply.usage.outputTokens) }
   step.close('ok', { answeredBy: reply.model, stopReason: reply.stopReason, usage })

@@ -204,8 +204,8 @@ const scanners: Readonly<Record<'api-key' | 'bearer-token' | 'private-key' | 'em
 function matching(pattern: RegExp): Finder {
   return (text, from) => {
     pattern.lastIndex = from
-    const found = pattern.exec(text)
-    return found === null ? undefined : [found.index, found.index + found[0].length]
+    const match = pattern.exec(text)
+    return match === null ? undefined : [match.index, match.index + match[0].length]
   }
 }
 

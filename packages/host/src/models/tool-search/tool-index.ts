@@ -111,17 +111,17 @@ export class ToolIndex {
   /** Servers whose name is among the words, with a weight: less if other servers' tools contain the word as well. */
   #servers(asked: ReadonlySet<string>): Map<string, number> {
     const all = new Set([...this.#tools.values()].map(({ server }) => server))
-    const found = new Map<string, number>()
+    const scores = new Map<string, number>()
     for (const server of all) {
       for (const word of words(server).filter((one) => asked.has(one))) {
         const others = this.#index
           .search(word, { fields: ['name', 'title', 'description'], tokenize: whole })
           .filter(({ id }) => this.#tools.get(String(id))?.server !== server)
         const says = weights.server / (1 + others.length / 5)
-        found.set(server, Math.max(found.get(server) ?? 0, says))
+        scores.set(server, Math.max(scores.get(server) ?? 0, says))
       }
     }
-    return found
+    return scores
   }
 
   /** How many of these adjacent words are also adjacent in a tool's description. */

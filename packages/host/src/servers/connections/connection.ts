@@ -134,10 +134,10 @@ export class ServerConnection {
     clearTimeout(this.#coolDown)
     this.#breaker.reset()
     if (this.#client !== undefined || this.state.state === 'asleep') return
-    const kept = this.#storedLists?.load()
-    if (kept === undefined || this.#attempt !== undefined) return this.#begin('the host starts it')
-    this.#listCache.lists = kept.lists
-    this.#become({ state: 'asleep', reason: 'it starts when it is needed', listedMs: kept.atMs })
+    const stored = this.#storedLists?.load()
+    if (stored === undefined || this.#attempt !== undefined) return this.#begin('the host starts it')
+    this.#listCache.lists = stored.lists
+    this.#become({ state: 'asleep', reason: 'it starts when it is needed', listedMs: stored.atMs })
     this.#options.onLists()
   }
 

@@ -263,11 +263,11 @@ export class StoredLists {
   }
 
   load(): { lists: ServerLists; atMs: number } | undefined {
-    const kept = this.#table.get(this.#identity(), this.#principal)
-    if (kept === undefined) return undefined
+    const stored = this.#table.get(this.#identity(), this.#principal)
+    if (stored === undefined) return undefined
     try {
-      const lists: ServerLists = { ...noLists, ...readJson(kept.lists) }
-      return Object.values(lists).every(isListOfRecords) ? { lists, atMs: kept.atMs } : undefined
+      const lists: ServerLists = { ...noLists, ...readJson(stored.lists) }
+      return Object.values(lists).every(isListOfRecords) ? { lists, atMs: stored.atMs } : undefined
     } catch {
       return undefined
     }

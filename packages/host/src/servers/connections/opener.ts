@@ -357,11 +357,11 @@ export class StderrFilter {
       this.end()
       this.#since = this.#now()
     }
-    const kept = text.slice(0, Math.max(0, this.#maxChars - this.#chars))
-    this.#chars += kept.length
+    const start = text.slice(0, Math.max(0, this.#maxChars - this.#chars))
+    this.#chars += start.length
     const first = this.#suppressed === 0
-    this.#suppressed += text.length - kept.length
-    if (kept !== '') this.#pass(kept)
+    this.#suppressed += text.length - start.length
+    if (start !== '') this.#pass(start)
     if (first && this.#suppressed > 0) {
       this.#emit(`It writes more to stderr than is shown: over ${this.#maxChars} characters in a minute`)
     }

@@ -103,11 +103,14 @@ async function diagnoseProgram(
 async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; found: SandboxedCommand }> {
   const ready = await sandboxReady()
   if (!ready.ready) throw new StepFailure(ready.reason, ready.advice)
-  const found = await sandboxed(config)
+  const launch = await sandboxed(config)
   const limits = Object.entries(ready.unenforced).map(
     ([name, reason]) => `; "${name}" is not enforced here, as ${reason}`,
   )
-  return { finding: { message: `bubblewrap ${ready.version} can create one${limits.join('')}` }, found }
+  return {
+    finding: { message: `bubblewrap ${ready.version} can create one${limits.join('')}` },
+    found: launch,
+  }
 }
 
 async function diagnoseAddress(

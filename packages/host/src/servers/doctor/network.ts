@@ -41,8 +41,8 @@ export function readAddress(text: string, env: ConfigEnvironment): { finding: Fi
 export async function resolveName({ host }: Place): Promise<{ finding: Finding; found: string }> {
   if (isIP(host) !== 0) return { finding: { message: `${host} is an IP address` }, found: host }
   try {
-    const found = await lookup(host, { all: true })
-    const addresses = found.map(({ address }) => address)
+    const results = await lookup(host, { all: true })
+    const addresses = results.map(({ address }) => address)
     return { finding: { message: addresses.slice(0, 4).join(', ') }, found: addresses[0] ?? host }
   } catch (error) {
     const code = codeOf(error)

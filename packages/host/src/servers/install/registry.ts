@@ -90,16 +90,16 @@ export function createRegistry({
       })
       const { servers, metadata } = await ask(`/servers?${query}`, signal)
       const next = isRecord(metadata) ? metadata['nextCursor'] : undefined
-      const found = Array.isArray(servers) ? servers.slice(0, maxServers) : []
+      const entries = Array.isArray(servers) ? servers.slice(0, maxServers) : []
       return {
-        servers: found.flatMap((entry) => readEntry(entry) ?? []),
+        servers: entries.flatMap((entry) => readEntry(entry) ?? []),
         ...(typeof next === 'string' && next !== '' && { nextCursor: next }),
       }
     },
     async show(name, { version = 'latest', signal } = {}) {
       const path = `/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`
-      const found = readEntry(await ask(path, signal))
-      if (found?.name === name && (version === 'latest' || found.version === version)) return found
+      const entry = readEntry(await ask(path, signal))
+      if (entry?.name === name && (version === 'latest' || entry.version === version)) return entry
       throw new McpError(
         'PROTOCOL',
         `The registry ${base.host} answered with another server than the requested one`,
@@ -219,11 +219,11 @@ export async function fetchBundle(
       cause: error,
     })
   }
-  const found = createHash('sha256').update(bytes).digest('hex')
-  if (found === hash) return bytes
+  const actualHash = createHash('sha256').update(bytes).digest('hex')
+  if (actualHash === hash) return bytes
   throw new McpError(
     'INVALID',
-    `${oneLine(url)} is not the published bundle: its checksum (SHA-256) is ${found}, and the registry gives ${hash}. It was not used; report it to its publisher.`,
+    `${oneLine(url)} is not the published bundle: its checksum (SHA-256) is ${actualHash}, and the registry gives ${hash}. It was not used; report it to its publisher.`,
   )
 }
 

@@ -27,9 +27,9 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
   const words = [command, ...args]
   const program = programName(command)
   const line = words.join(' ')
-  const found: TrustFinding[] = []
+  const findings: TrustFinding[] = []
   const add = (severity: TrustFinding['severity'], code: string, at: string, message: string): void => {
-    found.push({ severity, code, at, message })
+    findings.push({ severity, code, at, message })
   }
   const whole = 'command'
 
@@ -81,8 +81,8 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
       'It runs a program that is written into the command line; read all of it.',
     )
   }
-  found.push(...packageFindings(program, args))
-  if (containers.has(program)) found.push(...containerFindings(args))
+  findings.push(...packageFindings(program, args))
+  if (containers.has(program)) findings.push(...containerFindings(args))
   if (/^(?:\/tmp\/|\/var\/tmp\/|\/dev\/shm\/)|[\\/](?:Downloads|Temp)[\\/]/i.test(command)) {
     add('warning', 'temporary-program', whole, 'The program is in a folder for downloads or temporary files.')
   }
@@ -101,9 +101,9 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
     const path = sensitivePath(cwd)
     if (path !== undefined) add('danger', 'sensitive-path', 'cwd', `It runs in ${path}.`)
   }
-  for (const [name, value] of Object.entries(env)) found.push(...variableFindings(name, value, program))
-  found.push(...hiddenIn(words, env))
-  return found
+  for (const [name, value] of Object.entries(env)) findings.push(...variableFindings(name, value, program))
+  findings.push(...hiddenIn(words, env))
+  return findings
 }
 
 function variableFindings(name: string, value: string, program: string): TrustFinding[] {
@@ -125,13 +125,13 @@ function variableFindings(name: string, value: string, program: string): TrustFi
 }
 
 function scanAddress({ url: text, headers = {} }: HttpServerConfig): TrustFinding[] {
-  const found: TrustFinding[] = []
+  const findings: TrustFinding[] = []
   const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
-    found.push({ severity, code, at: 'url', message })
+    findings.push({ severity, code, at: 'url', message })
   }
-  found.push(...hiddenIn([text], headers))
+  findings.push(...hiddenIn([text], headers))
   const url = URL.parse(text)
-  if (url === null) return found
+  if (url === null) return findings
   const local = loopback.test(url.hostname)
   if (url.protocol === 'http:' && !local) {
     const secret = Object.keys(headers).some((name) => secretHeader.test(name))
@@ -169,7 +169,7 @@ function scanAddress({ url: text, headers = {} }: HttpServerConfig): TrustFindin
       'The URL contains a secret, which logs record; use a header instead.',
     )
   }
-  return found
+  return findings
 }
 
 function hiddenIn(words: readonly string[], named: Readonly<Record<string, string>>): TrustFinding[] {
@@ -218,9 +218,9 @@ const containerOptionWithValue =
 
 /** The access that options of `docker run` and the like give a container, and whether its image is pinned. */
 function containerFindings(args: readonly string[]): TrustFinding[] {
-  const found: TrustFinding[] = []
+  const findings: TrustFinding[] = []
   const add = (severity: TrustFinding['severity'], code: string, n: number, message: string): void => {
-    found.push({ severity, code, at: `args[${n}]`, message })
+    findings.push({ severity, code, at: `args[${n}]`, message })
   }
   const run = args.findIndex((arg) => arg === 'run' || arg === 'create')
   for (let n = run + 1; n < args.length; n++) {
@@ -243,7 +243,7 @@ function containerFindings(args: readonly string[]): TrustFinding[] {
     if (mounting.test(option)) mount(option.replace(mounting, ''), n, add)
     if (containerOptionWithValue.test(arg)) n++
   }
-  return found
+  return findings
 }
 
 type Add = (severity: TrustFinding['severity'], code: string, n: number, message: string) => void

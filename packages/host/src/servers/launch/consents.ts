@@ -230,8 +230,8 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
   const [command = '', ...args] = words
   const cwd = config.cwd === undefined ? undefined : text(config.cwd)
   const envFile = config.envFile === undefined ? undefined : text(config.envFile)
-  const kept = envFile === undefined ? undefined : resolve(dirname(from?.file ?? ''), envFile)
-  const ofFile = kept === undefined ? {} : await variablesOf(kept)
+  const envPath = envFile === undefined ? undefined : resolve(dirname(from?.file ?? ''), envFile)
+  const ofFile = envPath === undefined ? {} : await variablesOf(envPath)
   const own = Object.entries(config.env ?? {}).map(([name, value]) => [name, text(value)])
   // Values of an env file are literal, so their variables are not expanded here either.
   const now = { ...ofFile, ...Object.fromEntries(own) }
@@ -247,7 +247,7 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
     cwd,
     env: config.env,
     envFile,
-    variables: kept === undefined ? undefined : await hashOf(kept),
+    variables: envPath === undefined ? undefined : await hashOf(envPath),
     sandbox: config.sandbox,
     files: await filesIn(config),
     program: [place.file, place.real, place.cwd, place.args],

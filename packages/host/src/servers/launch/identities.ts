@@ -97,8 +97,8 @@ export class Identities {
     if (credentials === undefined) return salt
     const name = `identity key ${salt}`
     return credentials.exclusive(name, async () => {
-      const kept = await credentials.get(name)
-      if (kept !== undefined) return kept
+      const stored = await credentials.get(name)
+      if (stored !== undefined) return stored
       const newKey = randomBytes(32).toString('base64')
       await credentials.set(name, newKey)
       return newKey

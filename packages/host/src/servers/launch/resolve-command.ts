@@ -179,10 +179,10 @@ async function contentsOf(
   for (const path of new Set(paths)) {
     const real = await realpath(path).catch(() => undefined)
     if (real === undefined || !(isOfProject(path) || isOfProject(real))) continue
-    const found = await stat(real)
-    if (!found.isFile()) continue
-    left -= found.size
-    contents[path] = `${real} ${left < 0 ? `${found.size} ${found.mtimeMs}` : await hashOf(real)}`
+    const stats = await stat(real)
+    if (!stats.isFile()) continue
+    left -= stats.size
+    contents[path] = `${real} ${left < 0 ? `${stats.size} ${stats.mtimeMs}` : await hashOf(real)}`
   }
   return contents
 }
@@ -208,9 +208,9 @@ async function findingsOf(
   isForeign: (path: string) => boolean,
 ): Promise<TrustFinding[]> {
   const { command, args = [] } = config
-  const found: TrustFinding[] = []
+  const findings: TrustFinding[] = []
   const add = (severity: TrustFinding['severity'], code: string, at: string, message: string): void => {
-    found.push({ severity, code, at, message })
+    findings.push({ severity, code, at, message })
   }
   const isBare = !/[\\/]/.test(command)
   if (file === undefined) {
@@ -238,7 +238,7 @@ async function findingsOf(
       add('danger', 'module-of-the-folder', 'args', message)
     }
   }
-  return found
+  return findings
 }
 
 /** Whether a shell gets a script that names a program that fetches packages. */
@@ -290,8 +290,8 @@ export function spelled(
             open?.()
             return part.written
           }
-          const found = fromEnvironment(part, env)
-          return found !== undefined && 'text' in found ? found.text : part.written
+          const variable = fromEnvironment(part, env)
+          return variable !== undefined && 'text' in variable ? variable.text : part.written
         }
         default:
           return folderText(part.kind, { workspace, home })

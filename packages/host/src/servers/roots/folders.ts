@@ -67,7 +67,7 @@ function refusalOf(
 function remarksOn({ path, real }: Place, others: readonly Place[], homes: readonly string[]): RootFinding[] {
   if (real === undefined) return []
   const outer = others.find((other) => other.real !== undefined && isBelow(real, other.real))
-  const found: (RootFinding | false | undefined)[] = [
+  const findings: (RootFinding | false | undefined)[] = [
     real !== path && { code: 'link', severity: 'note', message: `it is a link to ${real}` },
     outer && { code: 'nested', severity: 'note', message: `it is inside ${outer.path}, which is open too` },
     real === dirname(real)
@@ -78,7 +78,7 @@ function remarksOn({ path, real }: Place, others: readonly Place[], homes: reado
           message: homes.includes(real) ? 'it is your whole home folder' : 'your home folder is inside it',
         },
   ]
-  return found.flatMap((finding) => finding || [])
+  return findings.flatMap((finding) => finding || [])
 }
 
 /** Whether a folder may be offered to servers now. */

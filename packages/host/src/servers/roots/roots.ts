@@ -178,9 +178,9 @@ export class Roots {
   }
 
   server(name: string): RootsServer {
-    const found = this.#deps.servers().get(name)
-    if (found === undefined) throw new McpError('NOT_FOUND', `There is no server "${name}"`)
-    return found
+    const connection = this.#deps.servers().get(name)
+    if (connection === undefined) throw new McpError('NOT_FOUND', `There is no server "${name}"`)
+    return connection
   }
 
   #consent(identity: string): RootsConsent | undefined {
@@ -289,8 +289,8 @@ export class Roots {
 
   async #poll(): Promise<void> {
     for (const [server, before] of [...this.#seen]) {
-      const found = this.#deps.servers().get(server)
-      if (found === undefined) {
+      const connection = this.#deps.servers().get(server)
+      if (connection === undefined) {
         this.#seen.delete(server)
         continue
       }
@@ -299,7 +299,7 @@ export class Roots {
       if (now === before || this.#deps.signal.aborted) continue
       this.#seen.set(server, now)
       this.#mindSandbox(server, standing)
-      await found.client?.rootsChanged().catch((error: unknown) => {
+      await connection.client?.rootsChanged().catch((error: unknown) => {
         const message = `The server could not be notified that roots changed: ${reasonOf(error)}`
         this.#deps.emit({ type: 'warning', server, message })
       })
@@ -362,20 +362,20 @@ class LiveRootsService implements RootsService {
       [...all.filter((other) => other !== known), given],
       this.#roots.around(),
     )
-    const found = preview.find((other) => other.uri === given.uri)
-    const refusal = found?.findings.find(({ severity }) => severity === 'refused')
-    if (found === undefined || refusal !== undefined) {
+    const opened = preview.find((other) => other.uri === given.uri)
+    const refusal = opened?.findings.find(({ severity }) => severity === 'refused')
+    if (opened === undefined || refusal !== undefined) {
       throw new FixableError(
         'INVALID',
         `${folder} was not opened: ${refusal?.message ?? 'it does not exist'}`,
         refusal?.code === 'excluded' ? [{ action: 'include-folders' }] : [],
       )
     }
-    if (known !== undefined) return found
+    if (known !== undefined) return opened
     this.#deps.table.add(this.#roots.folders.workspace, uri, name)
     this.#note(null, `${uri} was opened to servers`, { uri })
     await this.#roots.changed()
-    return found
+    return opened
   }
 
   async remove(folder: string): Promise<boolean> {

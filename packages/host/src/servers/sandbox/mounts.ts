@@ -183,9 +183,9 @@ function inOrder(mounts: readonly Mount[]): Mount[] {
 }
 
 async function systemMount(at: string): Promise<Mount[]> {
-  const found = await lstat(at).catch(() => undefined)
-  if (found === undefined) return []
-  if (found.isSymbolicLink()) return [{ kind: 'link', to: await readlink(at), at }]
+  const stats = await lstat(at).catch(() => undefined)
+  if (stats === undefined) return []
+  if (stats.isSymbolicLink()) return [{ kind: 'link', to: await readlink(at), at }]
   return [{ kind: 'read', from: at, at }]
 }
 

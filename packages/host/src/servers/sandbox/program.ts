@@ -22,8 +22,8 @@ export async function programFolders(
   const wanted = await installed(program, home)
   const interpreter = await interpreterOf(program)
   if (interpreter !== undefined) {
-    const found = await findProgram(interpreter, { path, cwd })
-    if (found !== undefined) wanted.push(...(await installed(found, home)))
+    const interpreterFile = await findProgram(interpreter, { path, cwd })
+    if (interpreterFile !== undefined) wanted.push(...(await installed(interpreterFile, home)))
   }
   if (interpreters.test(basename(program))) {
     const script = args.find((arg) => !arg.startsWith('-') && !subcommands.includes(arg))
@@ -40,8 +40,8 @@ export function isWide(folder: string, home: string): boolean {
 
 async function installed(file: string, home: string): Promise<string[]> {
   const names = new Set([file, await realpath(file).catch(() => file)])
-  const found = await Promise.all([...names].map((name) => installedAs(name, home)))
-  return found.flat()
+  const folders = await Promise.all([...names].map((name) => installedAs(name, home)))
+  return folders.flat()
 }
 
 async function installedAs(file: string, home: string): Promise<string[]> {
@@ -69,12 +69,12 @@ async function installedIn(bin: string, home: string): Promise<string[]> {
 }
 
 async function modulesAbove(folder: string): Promise<string[]> {
-  const found: string[] = []
+  const folders: string[] = []
   for (let above = folder; above !== dirname(above); above = dirname(above)) {
     const modules = join(above, 'node_modules')
-    if (await exists(modules)) found.push(modules)
+    if (await exists(modules)) folders.push(modules)
   }
-  return found
+  return folders
 }
 
 /**

@@ -67,10 +67,10 @@ export async function sandboxReady(
 export async function processLimit(): Promise<{ prlimit: string } | { reason: string }> {
   if (process.getuid?.() === 0) return { reason: 'Linux does not limit the processes of root' }
   if (!isAtLeast(release(), [5, 14])) return { reason: 'it requires Linux 5.14 or later' }
-  const found = await findProgram('prlimit', { path: systemPath, cwd: '/' })
-  return found === undefined
+  const prlimit = await findProgram('prlimit', { path: systemPath, cwd: '/' })
+  return prlimit === undefined
     ? { reason: 'prlimit is missing: install util-linux' }
-    : { prlimit: await realpath(found) }
+    : { prlimit: await realpath(prlimit) }
 }
 
 function isAtLeast(version: string, [major, minor]: readonly [number, number]): boolean {

@@ -172,15 +172,15 @@ async function methodOf(
   box: Sandbox,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<{ bwrap: string; limitedBy: string[]; temporaryBytes: number | undefined }> {
-  const found = await sandboxReady(env)
-  if (!found.ready) {
+  const readiness = await sandboxReady(env)
+  if (!readiness.ready) {
     throw new McpError(
       'INVALID',
-      `It was not started, because it is to run in a sandbox and ${found.reason}. ${found.advice}`,
+      `It was not started, because it is to run in a sandbox and ${readiness.reason}. ${readiness.advice}`,
     )
   }
   for (const name of ['maxProcesses', 'maxTemporaryBytes'] as const) {
-    const reason = found.unenforced[name]
+    const reason = readiness.unenforced[name]
     if (reason === undefined || box[name] === undefined) continue
     throw new McpError(
       'INVALID',
@@ -189,10 +189,10 @@ async function methodOf(
   }
   const byDefault = Math.min(defaultTemporaryBytes, Math.floor(totalmem() / 8))
   return {
-    bwrap: found.program,
+    bwrap: readiness.program,
     limitedBy: await limitCommand(box.maxProcesses ?? defaultProcesses),
     temporaryBytes:
-      found.unenforced.maxTemporaryBytes === undefined ? (box.maxTemporaryBytes ?? byDefault) : undefined,
+      readiness.unenforced.maxTemporaryBytes === undefined ? (box.maxTemporaryBytes ?? byDefault) : undefined,
   }
 }
 
@@ -217,8 +217,8 @@ async function ownMountsOf(
   const read = await named('read', box.read ?? [], from, home)
   // Writable paths stay writable, even if they contain a root or the program.
   const left = further.filter((folder) => !write.some(({ at }) => isWithin(folder, at)))
-  const found = await Promise.all(left.map((folder) => ownMounts('read', folder).catch((): Mount[] => [])))
-  return [...write, ...read, ...found.flat()]
+  const mounts = await Promise.all(left.map((folder) => ownMounts('read', folder).catch((): Mount[] => [])))
+  return [...write, ...read, ...mounts.flat()]
 }
 
 async function named(
@@ -227,7 +227,7 @@ async function named(
   from: string,
   home: string,
 ): Promise<Mount[]> {
-  const found = await Promise.all(
+  const mounts = await Promise.all(
     written.map(async (text) => {
       const inHome = text === '~' || text.startsWith('~/')
       const path = inHome ? join(home, text.slice(1)) : isAbsolute(text) ? resolve(text) : resolve(from, text)
@@ -241,7 +241,7 @@ async function named(
       }
     }),
   )
-  return found.flat()
+  return mounts.flat()
 }
 
 function proxyMount(proxy: SandboxProxy | undefined): Mount[] {
@@ -273,16 +273,16 @@ function asksToEnd(own: number): (bwrap: number) => void {
 
 /** The child processes of each process. */
 function childrenOf(): Map<number, number[]> {
-  const found = new Map<number, number[]>()
+  const childPids = new Map<number, number[]>()
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue
     const parent = parentOf(name)
     if (parent === undefined) continue
-    const children = found.get(parent) ?? []
-    found.set(parent, children)
+    const children = childPids.get(parent) ?? []
+    childPids.set(parent, children)
     children.push(Number(name))
   }
-  return found
+  return childPids
 }
 
 function parentOf(pid: string): number | undefined {

@@ -24,7 +24,7 @@ import style from './activity.module.css'
 import { KindIcon, timeOf, toneOf } from './event-row.tsx'
 
 const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
-const mostCaused = 50
+const maxCaused = 50
 
 /** Everything about one event: facts, causes, payload, what it caused, and what can be done with it. */
 export function Details({
@@ -173,7 +173,7 @@ export function Details({
         <section className={style.caused} aria-label={t('activity.caused')}>
           <h3>{t('activity.caused')}</h3>
           <ul>
-            {caused.slice(0, mostCaused).map(({ event: one, depth }) => (
+            {caused.slice(0, maxCaused).map(({ event: one, depth }) => (
               <li key={one.id} ref={(element) => element?.style.setProperty('--depth', String(depth))}>
                 <button type="button" onClick={() => onSelect(one.id)}>
                   <KindIcon event={one} />
@@ -187,8 +187,8 @@ export function Details({
               </li>
             ))}
           </ul>
-          {caused.length > mostCaused && (
-            <p className={style.note}>{t('json.more', { count: caused.length - mostCaused })}</p>
+          {caused.length > maxCaused && (
+            <p className={style.note}>{t('json.more', { count: caused.length - maxCaused })}</p>
           )}
         </section>
       )}
@@ -214,8 +214,8 @@ function aroundOf(
       return above
     }
     for (const child of node.children) {
-      const found = find(child, [...above, node.event])
-      if (found !== undefined) return found
+      const path = find(child, [...above, node.event])
+      if (path !== undefined) return path
     }
     return undefined
   }
@@ -284,15 +284,15 @@ function Repeat({
     changes?: readonly { path: string; before?: unknown; after?: unknown }[]
   }>()
   const load = useAct(async () => {
-    const found = await client.call('trace.request', { id })
-    setRequest(found)
-    setText(JSON.stringify(found.arguments, null, 2))
+    const recorded = await client.call('trace.request', { id })
+    setRequest(recorded)
+    setText(JSON.stringify(recorded.arguments, null, 2))
   })
   const act = useAct(async (args?: Record<string, unknown>) => {
     setReplay(undefined)
-    const found = request ?? (await client.call('trace.request', { id }))
+    const recorded = request ?? (await client.call('trace.request', { id }))
     const run = await client.call('runs.perform', {
-      request: { kind: 'replay', request: args === undefined ? found : { ...found, arguments: args } },
+      request: { kind: 'replay', request: args === undefined ? recorded : { ...recorded, arguments: args } },
     })
     if (run.fault !== undefined) throw new HostError(run.fault)
     if (run.result?.replay !== undefined) setReplay(run.result.replay)

@@ -18,10 +18,10 @@ import { timeOf } from './event-row.tsx'
 
 const bins = 240
 /** Events in the window below which each is drawn by itself. */
-const mostSpans = 1_500
+const maxSpans = 1_500
 const laneHeight = 34
 const axisHeight = 22
-const mostLanes = 24
+const maxLanes = 24
 const liveMs = 2_000
 const shortestMs = 2
 
@@ -79,8 +79,8 @@ export function Lanes({
   const spans = plain<readonly TraceLane[] | undefined>(
     useRead(
       'trace.timeline',
-      { filter: withinPeriod(filter, window), limit: mostSpans },
-      { enabled: window !== undefined && total > 0 && total <= mostSpans },
+      { filter: withinPeriod(filter, window), limit: maxSpans },
+      { enabled: window !== undefined && total > 0 && total <= maxSpans },
     ).data,
   )
   const zoom = (by: number, at = 0.5): void => {
@@ -94,7 +94,7 @@ export function Lanes({
     const step = (window.to - window.from) * by
     onPeriod({ from: window.from + step, to: window.to + step })
   }
-  const lanes = shown?.lanes.slice(0, mostLanes) ?? []
+  const lanes = shown?.lanes.slice(0, maxLanes) ?? []
   const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
   return (
     <section className={style.lanes} aria-label={t('activity.view.time')}>

@@ -6,7 +6,7 @@ import { useHost } from '../data/host.tsx'
 /** Rows that are fetched at once. */
 const chunk = 100
 /** Rows that are kept. */
-const mostRows = 4_000
+const maxRows = 4_000
 const followMs = 700
 
 /**
@@ -97,13 +97,13 @@ export class EventLog {
         const rows = await this.#call('trace.rows', { ids: wanted })
         for (const row of rows) this.#rows.set(row.id, row)
         // Events that are gone have no row: they are not asked for again.
-        const found = new Set(rows.map(({ id }) => id))
-        if (found.size < wanted.length) {
-          const gone = new Set(wanted.filter((id) => !found.has(id)))
+        const present = new Set(rows.map(({ id }) => id))
+        if (present.size < wanted.length) {
+          const gone = new Set(wanted.filter((id) => !present.has(id)))
           this.ids = ids.filter((id) => !gone.has(id))
         }
         for (const id of this.#rows.keys()) {
-          if (this.#rows.size <= mostRows) break
+          if (this.#rows.size <= maxRows) break
           this.#rows.delete(id)
         }
         this.#changed()

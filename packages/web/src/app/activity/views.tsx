@@ -12,7 +12,7 @@ import { cell, EventCells, KindIcon, timeOf, toneOf } from './event-row.tsx'
 import type { EventLog } from './log.ts'
 
 const liveMs = 2_000
-const mostInTree = 2_000
+const maxInTree = 2_000
 
 export interface ViewProps {
   readonly filter: string
@@ -106,18 +106,18 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
   const { number } = useFormat()
   const { data } = useRead(
     'trace.tree',
-    { filter, limit: mostInTree },
+    { filter, limit: maxInTree },
     { everyMs: isFollowing ? liveMs : undefined },
   )
   const [closed, setClosed] = useState<ReadonlySet<number>>(new Set())
   const branches = useMemo(() => {
-    const found: Branch[] = []
+    const list: Branch[] = []
     const visit = ({ event: own, matched, children }: TraceNode, depth: number): void => {
-      found.push({ event: own, matched, depth, children: children.length })
+      list.push({ event: own, matched, depth, children: children.length })
       if (!closed.has(own.id)) for (const child of children) visit(child, depth + 1)
     }
     for (const node of plain<readonly TraceNode[] | undefined>(data) ?? []) visit(node, 0)
-    return found
+    return list
   }, [data, closed])
   if (data === undefined) return null
   const toggle = (id: number): void =>
@@ -180,8 +180,8 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
           )
         }}
       </EventGrid>
-      {data.length > 0 && branches.length >= mostInTree && (
-        <p className={style.note}>{t('activity.newest', { count: number(mostInTree) })}</p>
+      {data.length > 0 && branches.length >= maxInTree && (
+        <p className={style.note}>{t('activity.newest', { count: number(maxInTree) })}</p>
       )}
     </>
   )

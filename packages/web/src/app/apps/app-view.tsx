@@ -24,7 +24,7 @@ const features = {
 } as const
 /** Pixels. */
 const firstHeight = 240
-const mostHeight = 640
+const maxHeight = 640
 const leastHeight = 40
 
 export interface AppViewProps {
@@ -214,16 +214,16 @@ function Frame({
   closing.current = close
   const origin = apps.replace('*', `p-${page.site}`)
   useEffect(() => {
-    const made = new AppBridge({
+    const appBridge = new AppBridge({
       page,
       host: { name: 'jackfield', version: '0.1.0', title: 'Jackfield' },
-      context: surroundings(box.current, 'inline', mostHeight),
+      context: surroundings(box.current, 'inline', maxHeight),
       post: (message) => frame.current?.contentWindow?.postMessage(message, origin),
       request: (method, params) => client.call('apps.request', { id: page.id, method, params }),
       onReady: () => setReady(true),
       onSize: (size) => {
         if (size.height !== undefined)
-          setHeight(Math.min(mostHeight, Math.max(leastHeight, Math.ceil(size.height))))
+          setHeight(Math.min(maxHeight, Math.max(leastHeight, Math.ceil(size.height))))
       },
       onDisplayMode: (wanted) => {
         // An app covers the rest of the page only after a click, and never the bar that says whose it is.
@@ -233,10 +233,11 @@ function Frame({
       },
       onClose: () => void closing.current(),
     })
-    bridge.current = made
+    bridge.current = appBridge
     given.current = {}
     const receive = ({ source, origin: from, data }: MessageEvent<unknown>): void => {
-      if (source !== null && source === frame.current?.contentWindow && from === origin) made.receive(data)
+      if (source !== null && source === frame.current?.contentWindow && from === origin)
+        appBridge.receive(data)
     }
     addEventListener('message', receive)
     return () => removeEventListener('message', receive)
@@ -251,17 +252,17 @@ function Frame({
       current.toolCancelled(cancelled)
     given.current = { input, result: result ?? before.result, cancelled: cancelled ?? before.cancelled }
   }, [input, result, cancelled])
-  useSurroundings(box, mode, mostHeight, (change) => bridge.current?.contextChanged(change))
+  useSurroundings(box, mode, maxHeight, (change) => bridge.current?.contextChanged(change))
   const isFull = mode === 'fullscreen'
   useEffect(() => {
     if (!isFull) return
-    const leave = (event: KeyboardEvent): void => {
+    const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Escape') setMode('inline')
     }
-    addEventListener('keydown', leave)
+    addEventListener('keydown', onKey)
     const restore = uncontain(box.current)
     return () => {
-      removeEventListener('keydown', leave)
+      removeEventListener('keydown', onKey)
       restore()
     }
   }, [isFull])

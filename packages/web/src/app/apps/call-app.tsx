@@ -9,7 +9,7 @@ import { AppView } from './app-view.tsx'
 import style from './apps.module.css'
 
 /** Apps of a conversation that open by themselves. */
-const mostByThemselves = 3
+const maxByThemselves = 3
 
 let openByThemselves = 0
 
@@ -40,7 +40,7 @@ export function CallApp({
   const [isOpen, setOpen] = useState(false)
   const hasApp = uri !== undefined
   useEffect(() => {
-    if (!isNew || !hasApp || openByThemselves >= mostByThemselves) return
+    if (!isNew || !hasApp || openByThemselves >= maxByThemselves) return
     openByThemselves += 1
     setOpen(true)
     return () => {

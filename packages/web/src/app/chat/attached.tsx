@@ -234,7 +234,7 @@ function Difference({ pieces }: { pieces: NonNullable<Wire<CopyDiff>['pieces']> 
 }
 
 /** Rows that are shown; a search narrows them. */
-const mostRows = 200
+const maxRows = 200
 
 /** Chooses resources of all servers; what is chosen is attached at once. */
 function Picker({
@@ -255,16 +255,16 @@ function Picker({
   const [chosen, setChosen] = useState<ReadonlyMap<string, Ref>>(new Map())
   const [result, setResult] = useState<Wire<AttachResult>>()
   const every = useRead('catalog.resources', {}).data
-  const found = useRead(
+  const results = useRead(
     'library.search',
-    { query: search, kinds: ['resource'], limit: mostRows },
+    { query: search, kinds: ['resource'], limit: maxRows },
     { enabled: search !== '', keepsLast: true },
   ).data
   const has = new Set(copies.map((copy) => keyOf(refOf(copy))))
   const matches =
     search === ''
       ? (every ?? [])
-      : (found?.matches ?? []).flatMap(({ entry }) => (entry.kind === 'resource' ? [entry] : []))
+      : (results?.matches ?? []).flatMap(({ entry }) => (entry.kind === 'resource' ? [entry] : []))
   const rows = matches
     .map(({ server, resource }) => ({
       server,
@@ -272,7 +272,7 @@ function Picker({
       ref: { server, uri: plainText(resource.uri) },
     }))
     .filter(({ ref }) => !has.has(keyOf(ref)))
-  const shown = rows.slice(0, mostRows)
+  const shown = rows.slice(0, maxRows)
   const forPerson = ({ resource: { annotations } }: (typeof rows)[number]): boolean =>
     annotations?.audience?.length === 1 && annotations.audience[0] === 'user'
   const choosable = shown.filter((row) => !forPerson(row))
@@ -284,11 +284,11 @@ function Picker({
     setChosen(next)
   }
   const attach = useAct(async () => {
-    const made = await client.call('library.attach', { conversation, refs: [...chosen.values()] })
-    setResult(wire(made))
+    const attached = await client.call('library.attach', { conversation, refs: [...chosen.values()] })
+    setResult(wire(attached))
     setChosen(new Map())
     onChanged()
-    if (made.failed.length === 0 && made.withheld.length === 0) onDone()
+    if (attached.failed.length === 0 && attached.withheld.length === 0) onDone()
   })
   const isAll = choosable.length > 0 && choosable.every(({ ref }) => chosen.has(keyOf(ref)))
   return (

@@ -24,7 +24,7 @@ const PromptForm = loaded(() => import('./prompt-form.tsx'))
 type QueuedRow = Extract<Wire<ConversationRow>, { kind: 'queued' }>
 
 /** Copies that are shown above the text; the others are counted. */
-const mostChips = 6
+const maxChips = 6
 
 /** What is said next. It shares no state with the transcript. */
 export function Composer({
@@ -67,9 +67,9 @@ export function Composer({
   const [, navigate] = useLocation()
   const prompts = useRead('library.prompts', {}, { enabled: wanted !== null }).data
   useEffect(() => {
-    const found = prompts?.find(({ command }) => plainText(command) === wanted)
-    if (found === undefined) return
-    setPrompt(found)
+    const prompt = prompts?.find(({ command }) => plainText(command) === wanted)
+    if (prompt === undefined) return
+    setPrompt(prompt)
     navigate(routes.chat.to(id), { replace: true })
   }, [prompts, wanted, id, navigate])
   // On a touch screen, the keyboard would cover what the new conversation shows.
@@ -96,11 +96,11 @@ export function Composer({
       return
     }
     setError(undefined)
-    const said = text
-    const known = commandIn(said)
+    const message = text
+    const known = commandIn(message)
     clear()
     if (known !== undefined) runCommand(known.command, known.rest)
-    else client.call('conversations.say', { id, said: { text: said } }).catch(failed)
+    else client.call('conversations.say', { id, said: { text: message } }).catch(failed)
   }
   const choose = (suggestion: Suggestion | undefined): void => {
     if (word === undefined || suggestion === undefined) return
@@ -157,7 +157,7 @@ export function Composer({
         )}
         {attached.length > 0 && (
           <ul className={style.chips} aria-label={t('chat.attached')}>
-            {attached.slice(0, mostChips).map(({ server, uri, title, tokens, because }) => (
+            {attached.slice(0, maxChips).map(({ server, uri, title, tokens, because }) => (
               <li key={`${server} ${plainText(uri)}`} className={style.chip}>
                 <FileText size={14} aria-hidden="true" />
                 <span className={style.cut}>
@@ -178,10 +178,10 @@ export function Composer({
                 </button>
               </li>
             ))}
-            {attached.length > mostChips && (
+            {attached.length > maxChips && (
               <li>
                 <Button small look="quiet" onClick={() => dock.show('context')}>
-                  {t('chat.moreAttached', { count: attached.length - mostChips })}
+                  {t('chat.moreAttached', { count: attached.length - maxChips })}
                 </Button>
               </li>
             )}

@@ -51,7 +51,7 @@ export function PromptField({
     return () => stop.abort()
   }, [client, server, prompt, name, value, others, isHere])
   const isOpen = isHere && found.length > 0
-  const take = (chosen: string | undefined): void => {
+  const choose = (chosen: string | undefined): void => {
     if (chosen === undefined) return
     onChange(chosen)
     setFound([])
@@ -93,7 +93,7 @@ export function PromptField({
                 setFound([])
               } else if (isOpen && at >= 0 && event.key === 'Enter') {
                 event.preventDefault()
-                take(found[at])
+                choose(found[at])
               } else if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) {
                 // The next field, and after the last one the messages.
                 const fields = [...(event.currentTarget.form?.querySelectorAll('input') ?? [])]
@@ -106,7 +106,7 @@ export function PromptField({
           />
         )}
       </Field>
-      {isOpen && <Options id={list} name={name} found={found} at={at} onTake={take} />}
+      {isOpen && <Options id={list} name={name} found={found} at={at} onTake={choose} />}
     </div>
   )
 }

@@ -107,11 +107,11 @@ export function useSuggestions(word: Word | undefined): Suggestion[] {
           note: server,
           choice: { insert: `${plainText(name)} ` },
         }))
-    const found =
+    const entries =
       word.typed === ''
         ? (every ?? []).slice(0, most)
         : (resources?.matches ?? []).flatMap(({ entry }) => (entry.kind === 'resource' ? [entry] : []))
-    return found.map(({ server, resource }) => ({
+    return entries.map(({ server, resource }) => ({
       key: `${server} ${plainText(resource.uri)}`,
       group: 'resource',
       name: resource.title ?? resource.name,

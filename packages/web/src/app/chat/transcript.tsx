@@ -19,7 +19,7 @@ type Row = Wire<ConversationRow>
 export type EntryRow = Extract<Row, { kind: 'entry' }>
 
 /** Characters of a text of the person or of an attached resource before the person asks for all. */
-const mostSaid = 600
+const maxSaid = 600
 
 /** What calls of a message show besides the message. */
 export interface CallFacts {
@@ -208,7 +208,7 @@ function Block({
     if (by !== 'model')
       return (
         <div className={style.said}>
-          <Foreign text={foreign(block.text)} most={mostSaid} />
+          <Foreign text={foreign(block.text)} most={maxSaid} />
         </div>
       )
     return <Markdown text={foreign(block.text)} />

@@ -1,5 +1,5 @@
 /** Longer texts are no sentences of the host. */
-const mostCharacters = 4_000
+const maxCharacters = 4_000
 
 interface Sentence {
   /** The text before, between and after the values. */
@@ -33,7 +33,7 @@ export function translator(
     })
     .sort((one, other) => lengthOf(other) - lengthOf(one))
   return function translate(text: string): string | undefined {
-    if (text.length > mostCharacters) return undefined
+    if (text.length > maxCharacters) return undefined
     for (const { literals, names, translation } of sentences) {
       const values = valuesIn(text, literals)
       if (values !== undefined)

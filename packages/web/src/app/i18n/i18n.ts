@@ -158,7 +158,7 @@ export function useFormat(): {
     h: unit('hour'),
     d: unit('day'),
   }
-  const made = {
+  const formatters = {
     number: (value: number) => number.format(value),
     compact: (value: number) => short.format(value),
     percent: (value: number) => share.format(value),
@@ -184,8 +184,8 @@ export function useFormat(): {
       return units.d.format(Math.floor(seconds / 86_400))
     },
   }
-  formats.set(locale, made)
-  return made
+  formats.set(locale, formatters)
+  return formatters
 }
 
 const formats = new Map<string, ReturnType<typeof useFormat>>()

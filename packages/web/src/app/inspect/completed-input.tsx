@@ -8,7 +8,7 @@ import style from './inspect.module.css'
 
 type Of = { readonly prompt: string } | { readonly template: string }
 
-const mostShown = 50
+const maxShown = 50
 
 /** A text field with the values that the server suggests for it. */
 export function CompletedInput({
@@ -34,7 +34,7 @@ export function CompletedInput({
   const [isOpen, setOpen] = useState(false)
   const [at, setAt] = useState(-1)
   const { data } = useRead('library.complete', { server, of, argument, value, chosen }, { enabled: isOpen })
-  const values = plain<readonly string[] | undefined>(data?.values)?.slice(0, mostShown) ?? []
+  const values = plain<readonly string[] | undefined>(data?.values)?.slice(0, maxShown) ?? []
   const isShown = isOpen && values.length > 0 && !(values.length === 1 && values[0] === value)
   const choose = (next: string | undefined): void => {
     if (next === undefined) return

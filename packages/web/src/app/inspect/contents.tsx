@@ -12,7 +12,7 @@ import { isRecord } from './schema.ts'
 
 /** Images that a page may show. SVG can contain scripts and is none of them. */
 const imageTypes = /^image\/(?:png|jpeg|gif|webp|avif)$/
-const mostParsed = 1_000_000
+const maxParsed = 1_000_000
 
 /** Blocks of a result or a prompt, or contents of a resource: text, images, sound, bytes, links. */
 export function Contents({
@@ -144,7 +144,7 @@ function annotationsIn(annotations: Record<string, unknown>): string {
 
 /** Objects and lists that a text writes as JSON. */
 function jsonIn(text: string | undefined): object | undefined {
-  if (text === undefined || text.length > mostParsed || !/^\s*[[{]/.test(text)) return undefined
+  if (text === undefined || text.length > maxParsed || !/^\s*[[{]/.test(text)) return undefined
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null ? value : undefined

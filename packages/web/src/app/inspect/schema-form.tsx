@@ -12,7 +12,7 @@ import { isRecord, type Schema, typeNames, viewOf } from './schema.ts'
 
 const deepest = 5
 /** Characters of a default that an empty field shows. */
-const mostDefault = 200
+const maxDefault = 200
 
 interface Common {
   readonly root: Schema
@@ -222,7 +222,7 @@ function Leaf({
   const placeholder =
     view.fallback === undefined
       ? undefined
-      : t('schema.default', { value: makeVisible(JSON.stringify(view.fallback)).slice(0, mostDefault) })
+      : t('schema.default', { value: makeVisible(JSON.stringify(view.fallback)).slice(0, maxDefault) })
   const shown = { label, hint: hint || undefined, problem: problem || undefined }
   const isChoice =
     choices !== undefined && (value === undefined || choices.some((one) => same(one.value, value)))

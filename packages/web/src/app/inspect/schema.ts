@@ -20,8 +20,8 @@ export interface SchemaView {
 }
 
 const kinds = ['string', 'number', 'integer', 'boolean', 'object', 'array'] as const
-const mostReferences = 16
-const mostChoices = 200
+const maxReferences = 16
+const maxChoices = 200
 
 /** Reads a schema; local references are followed, and a choice between something and null is that something. */
 export function viewOf(given: Schema, root: Schema): SchemaView {
@@ -46,7 +46,7 @@ export function viewOf(given: Schema, root: Schema): SchemaView {
 
 function resolved(given: Schema, root: Schema): Schema {
   let schema = given
-  for (let step = 0; step < mostReferences; step++) {
+  for (let step = 0; step < maxReferences; step++) {
     const { $ref } = schema
     const either = [schema['anyOf'], schema['oneOf']].find(Array.isArray)
     const some = either?.filter((one) => isRecord(one) && one['type'] !== 'null')
@@ -80,7 +80,7 @@ function choicesOf(schema: Schema): SchemaView['choices'] {
     }))
   if ('const' in schema) return [{ value: schema['const'], label: shown(schema['const']) }]
   const { enum: listed } = schema
-  if (!Array.isArray(listed) || listed.length > mostChoices) return undefined
+  if (!Array.isArray(listed) || listed.length > maxChoices) return undefined
   return listed.map((value) => ({ value, label: shown(value) }))
 }
 
@@ -117,14 +117,14 @@ function validatorOf(schema: unknown): Validator | Error {
   if (!isRecord(schema)) return new Error('The schema is no object')
   const known = validators.get(schema)
   if (known !== undefined) return known
-  let made: Validator | Error
+  let compiled: Validator | Error
   try {
-    made = compileSchema(schema)
+    compiled = compileSchema(schema)
   } catch (error) {
-    made = error instanceof Error ? error : new Error(String(error))
+    compiled = error instanceof Error ? error : new Error(String(error))
   }
-  validators.set(schema, made)
-  return made
+  validators.set(schema, compiled)
+  return compiled
 }
 
 /** Why a schema is invalid; undefined where it is valid. */

@@ -19,7 +19,7 @@ export function useKeys(acts: Readonly<Record<string, () => void>>): void {
         last !== undefined && event.timeStamp - last.at < chordMs ? `${last.key} ${key}` : undefined
       const card = event.target instanceof Element ? event.target.closest('[data-card]') : null
       const fits = keyActs.filter(({ where }) => where !== 'composer' && (where !== 'card' || card !== null))
-      const found =
+      const keyAct =
         fits.find(({ keys }) => keys === chord) ??
         fits.find(
           ({ keys, where }) =>
@@ -28,20 +28,20 @@ export function useKeys(acts: Readonly<Record<string, () => void>>): void {
               (card !== null && fits.some((one) => one.where === 'card' && one.keys === key)),
         )
       last = mod ? undefined : { key, at: event.timeStamp }
-      if (found === undefined) return
+      if (keyAct === undefined) return
       event.preventDefault()
-      if (chord !== undefined && found.keys === chord) last = undefined
-      if (found.to !== undefined) navigate(found.to)
-      else if (found.where === 'card')
+      if (chord !== undefined && keyAct.keys === chord) last = undefined
+      if (keyAct.to !== undefined) navigate(keyAct.to)
+      else if (keyAct.where === 'card')
         card
           ?.querySelector<HTMLElement>(
-            (found.act ?? '')
+            (keyAct.act ?? '')
               .split(' ')
               .map((act) => `[data-act="${act}"]`)
               .join(),
           )
           ?.click()
-      else if (found.act !== undefined) acts[found.act]?.()
+      else if (keyAct.act !== undefined) acts[keyAct.act]?.()
     }
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)

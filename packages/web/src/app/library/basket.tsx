@@ -14,7 +14,7 @@ import style from './library.module.css'
 import { costOf } from './tree.ts'
 
 /** Resources that are attached at once, at most. */
-const mostAttached = 200
+const maxAttached = 200
 
 /** What was chosen, what it costs, and the conversation that it is given to. */
 export function Basket({
@@ -35,7 +35,7 @@ export function Basket({
   const [result, setResult] = useState<{ conversation: string; attached: Wire<AttachResult> }>()
   const [inclusion, setInclusion] = useState<{ conversation: string; included: Wire<Inclusion> }>()
   const { tokens, unknown } = costOf(chosen.values())
-  const isTooMany = chosen.size > mostAttached
+  const isTooMany = chosen.size > maxAttached
   const opened = useCallback(
     async (): Promise<string> =>
       target === '' ? await client.call('conversations.open', { context: false }) : target,
@@ -83,7 +83,7 @@ export function Basket({
       </div>
       {isTooMany && (
         <Note tone="warn">
-          {t('library.tooMany', { most: mostAttached, over: chosen.size - mostAttached })}
+          {t('library.tooMany', { most: maxAttached, over: chosen.size - maxAttached })}
         </Note>
       )}
       <div className={style.give}>
@@ -152,7 +152,7 @@ export function Basket({
   )
 }
 
-const mostReasons = 50
+const maxReasons = 50
 
 /** Resources with a reason each. */
 function Left({
@@ -170,13 +170,13 @@ function Left({
     <details>
       <summary>{t('library.reasons', { count: list.length })}</summary>
       <ul className={style.reasons}>
-        {list.slice(0, mostReasons).map(({ server, uri, reason }) => (
+        {list.slice(0, maxReasons).map(({ server, uri, reason }) => (
           <li key={`${server} ${plainText(uri)}`}>
             {server} <Foreign text={uri} most={120} inline />: <HostText text={reason} most={200} inline />
           </li>
         ))}
       </ul>
-      {list.length > mostReasons && <p>{t('library.moreReasons', { count: list.length - mostReasons })}</p>}
+      {list.length > maxReasons && <p>{t('library.moreReasons', { count: list.length - maxReasons })}</p>}
     </details>
   )
 }

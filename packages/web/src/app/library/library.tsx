@@ -16,7 +16,7 @@ import { leafKey } from './tree.ts'
 import { TreeView } from './tree-view.tsx'
 
 const Prompts = loaded(() => import('./prompts.tsx'))
-const mostFound = 200
+const maxFound = 200
 
 /** Resources, templates and prompts of all servers: found, previewed, chosen, and given to a conversation. */
 export default function Library({ server, uri }: { server?: string; uri?: string }): ReactNode {
@@ -60,14 +60,14 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
   const [query, setQuery] = useState('')
   const words = useDeferredValue(query).trim()
   const [chosen, setChosen] = useState<ReadonlyMap<string, LibraryLeaf>>(new Map())
-  const total = useRead('library.children', { path: [], limit: mostFound }).data
-  const found = useRead(
+  const total = useRead('library.children', { path: [], limit: maxFound }).data
+  const results = useRead(
     'library.search',
-    { query: words, kinds: ['resource', 'template'], limit: mostFound, content: true },
+    { query: words, kinds: ['resource', 'template'], limit: maxFound, content: true },
     { enabled: words !== '', keepsLast: true },
   ).data
   const matches =
-    words === '' ? undefined : found?.matches.flatMap(({ entry }) => leafIn(plain<LibraryEntry>(entry)))
+    words === '' ? undefined : results?.matches.flatMap(({ entry }) => leafIn(plain<LibraryEntry>(entry)))
   const all = total?.nodes.reduce((sum, { resources, templates }) => sum + resources + templates, 0) ?? 0
   const choose = useCallback((leaves: readonly LibraryLeaf[], isChosen: boolean) => {
     setChosen((before) => {
@@ -106,8 +106,8 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
           count={
             words === ''
               ? t('library.count', { count: all })
-              : found &&
-                t('activity.count', { shown: number(matches?.length ?? 0), all: number(found.total) })
+              : results &&
+                t('activity.count', { shown: number(matches?.length ?? 0), all: number(results.total) })
           }
           onChange={setQuery}
         />

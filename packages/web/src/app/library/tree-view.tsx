@@ -206,9 +206,9 @@ function choiceOf(row: TreeRow, chosen: ReadonlyMap<string, LibraryLeaf>): Choic
 function isUnder({ uri }: LibraryLeaf, [, ...labels]: readonly string[]): boolean {
   let from = 0
   for (const label of labels) {
-    const found = uri.indexOf(label, from)
-    if (found === -1) return false
-    from = found + label.length
+    const index = uri.indexOf(label, from)
+    if (index === -1) return false
+    from = index + label.length
   }
   return true
 }

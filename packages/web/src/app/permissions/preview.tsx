@@ -11,7 +11,7 @@ import { Note } from '../ui/ui.tsx'
 import { type DraftRule, previewRule } from './draft-rule.ts'
 import style from './permissions.module.css'
 
-const mostCalls = 200
+const maxCalls = 200
 
 /** Which calls of the last 30 days a rule would have decided. `isOpen`: with the calls themselves. */
 export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: boolean }): ReactNode {
@@ -71,7 +71,7 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
             </thead>
             <tbody>
               {matched
-                .slice(-mostCalls)
+                .slice(-maxCalls)
                 .toReversed()
                 .map((call) => (
                   <tr key={call.activity}>
@@ -94,10 +94,8 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
                 ))}
             </tbody>
           </table>
-          {matched.length > mostCalls && (
-            <p className={screen.muted}>
-              {t('permissions.moreCalls', { count: matched.length - mostCalls })}
-            </p>
+          {matched.length > maxCalls && (
+            <p className={screen.muted}>{t('permissions.moreCalls', { count: matched.length - maxCalls })}</p>
           )}
         </section>
       )}

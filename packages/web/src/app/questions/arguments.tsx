@@ -268,7 +268,7 @@ function PropertyField({
 }
 
 /** Lines of a field for JSON before it scrolls. */
-const mostRows = 12
+const maxRows = 12
 
 /** A field whose text is JSON, or a number. */
 function JsonValueField({
@@ -308,7 +308,7 @@ function JsonValueField({
           onChange: ({ target }: { target: { value: string } }) => onInput(target.value),
         }
         if (isNumber) return <input {...control} inputMode="decimal" />
-        return <textarea {...control} spellCheck={false} rows={Math.min(mostRows, text.split('\n').length)} />
+        return <textarea {...control} spellCheck={false} rows={Math.min(maxRows, text.split('\n').length)} />
       }}
     </Field>
   )

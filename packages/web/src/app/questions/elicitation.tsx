@@ -277,7 +277,7 @@ function toggled(set: ReadonlySet<string>, key: string, isOn: boolean): Readonly
 }
 
 /** Choices that are shown as buttons; longer ones are a list. */
-const mostButtons = 7
+const maxButtons = 7
 
 function FormRow({
   id,
@@ -320,7 +320,7 @@ function FormRow({
       {!isRemembered && field.default !== undefined && <div>{t('form.default')}</div>}
     </>
   )
-  if (kind === 'boolean' || (kind === 'choice' && choices.length <= mostButtons) || kind === 'choices') {
+  if (kind === 'boolean' || (kind === 'choice' && choices.length <= maxButtons) || kind === 'choices') {
     const options =
       kind === 'boolean'
         ? ([

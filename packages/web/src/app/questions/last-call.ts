@@ -8,7 +8,7 @@ export interface LastCall {
 
 /** The newest finished call of this tool before a question was asked, as the activity log has it. */
 export function lastCallOf(rows: readonly Activity[], tool: string, before: string): LastCall | undefined {
-  const found = rows.findLast(
+  const lastCall = rows.findLast(
     ({ kind, outcome, at, detail }) =>
       kind === 'call' &&
       outcome !== 'running' &&
@@ -16,8 +16,8 @@ export function lastCallOf(rows: readonly Activity[], tool: string, before: stri
       at < before &&
       detail['tool'] === tool,
   )
-  const args = found?.detail['arguments']
-  if (found === undefined || typeof args !== 'object' || args === null || Array.isArray(args))
+  const args = lastCall?.detail['arguments']
+  if (lastCall === undefined || typeof args !== 'object' || args === null || Array.isArray(args))
     return undefined
-  return { activity: found.id, at: found.at, arguments: Object.fromEntries(Object.entries(args)) }
+  return { activity: lastCall.id, at: lastCall.at, arguments: Object.fromEntries(Object.entries(args)) }
 }

@@ -44,8 +44,8 @@ export default function SamplingResultCard({
   const candidates = candidatesOf(question)
   const newest = candidates.length - 1
   const [chosen, setChosen] = useState(() => chosenIn(row) ?? newest)
-  const made = candidates[chosen]?.result ?? plain<CreateMessageResult>(question.result)
-  const draft = useJsonDraft(`${row.id}.result.${chosen}`, made, isMessage)
+  const givenResult = candidates[chosen]?.result ?? plain<CreateMessageResult>(question.result)
+  const draft = useJsonDraft(`${row.id}.result.${chosen}`, givenResult, isMessage)
   const [panel, setPanel] = useState<'again' | 'pass'>()
   const { choice } = question
   const { server } = row.question.cause
@@ -138,7 +138,7 @@ export default function SamplingResultCard({
             <Answer
               title={t('sampling.answer', { server })}
               label={t('role.assistant')}
-              candidate={{ model: choice.model, result: made, usage: question.usage }}
+              candidate={{ model: choice.model, result: givenResult, usage: question.usage }}
               draft={draft}
             >
               <Budget server={server} />

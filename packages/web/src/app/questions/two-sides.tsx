@@ -9,7 +9,7 @@ import type { JsonDraft } from './json-draft.tsx'
 import style from './questions.module.css'
 
 /** Longer texts are edited as JSON. */
-const mostTyped = 20_000
+const maxTyped = 20_000
 
 /** What is asked for beside what goes out, in one column where there is no room for two. `isRightFirst`: which is then first. */
 export function TwoSides({
@@ -77,7 +77,7 @@ export function EditedText({
 }): ReactNode {
   const t = useText()
   const id = useId()
-  if (text.length > mostTyped)
+  if (text.length > maxTyped)
     return (
       <SideText label={label}>
         <ForeignBox text={foreign(text)} label={label} />

@@ -10,22 +10,22 @@ import type { ServerRow } from './state.tsx'
 export function ConfigPart({ server, row }: { server: string; row: ServerRow }): ReactNode {
   const t = useText()
   const view = useRead('config.view', {}).data
-  const found = view?.servers.find(({ name }) => plainText(name) === server)
+  const entry = view?.servers.find(({ name }) => plainText(name) === server)
   const of = (name: string): string[] =>
-    (found?.fields ?? [])
+    (entry?.fields ?? [])
       .filter(({ field }) => plainText(field) === name || plainText(field).startsWith(`${name}[`))
       .map(({ value }) => plainText(value))
   const argv = [...of('command'), ...of('args')]
-  const others = (found?.fields ?? []).filter(
+  const others = (entry?.fields ?? []).filter(
     ({ field }) => !/^(?:command|args(?:\[\d+\])?|url)$/.test(plainText(field)),
   )
   return (
     <section className={style.part} aria-label={t('servers.origin')}>
       <h3>
         {t('servers.origin')}
-        {found !== undefined && (
+        {entry !== undefined && (
           <small className={style.where}>
-            <Foreign text={foreign(placeOf(plainText(found.file), found.line))} most={160} inline />
+            <Foreign text={foreign(placeOf(plainText(entry.file), entry.line))} most={160} inline />
           </small>
         )}
       </h3>
@@ -60,7 +60,7 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
           ))}
         </ul>
       )}
-      {found?.overridden.map(({ file, line }) => (
+      {entry?.overridden.map(({ file, line }) => (
         <p key={plainText(file)} className={style.quiet}>
           {t('servers.overrides')}{' '}
           <Foreign text={foreign(placeOf(plainText(file), line))} most={160} inline />

@@ -93,7 +93,7 @@ function secretIn(fixes: Wire<readonly Fix[]>): string | undefined {
 /** What to do first: add a server, or take those that other applications know. */
 function NoServers(): ReactNode {
   const t = useText()
-  const found = useRead('config.found', {}).data ?? []
+  const discovered = useRead('config.found', {}).data ?? []
   return (
     <Empty title={t('servers.empty')}>
       <p>{t('servers.emptyMeans')}</p>
@@ -101,9 +101,9 @@ function NoServers(): ReactNode {
         <Link className={`${uiStyle.button} ${uiStyle.primary}`} href={routes.setting.to('registry')}>
           {t('servers.add')}
         </Link>
-        {found.length > 0 && (
+        {discovered.length > 0 && (
           <Link className={uiStyle.button ?? ''} href={`${routes.setting.to('registry')}?way=import`}>
-            {t('servers.import', { count: found.length })}
+            {t('servers.import', { count: discovered.length })}
           </Link>
         )}
       </p>

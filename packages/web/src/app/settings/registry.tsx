@@ -22,7 +22,7 @@ export default function RegistrySection({ name }: { name?: string }): ReactNode 
   const [way, setWay] = useState<Way>(
     () => ways.find((one) => one === new URLSearchParams(search).get('way')) ?? 'registry',
   )
-  const found = useRead('config.found', {}).data?.filter(({ isKnown }) => !isKnown)
+  const discovered = useRead('config.found', {}).data?.filter(({ isKnown }) => !isKnown)
   const isChangeable = useRead('config.view', {}).error === null
   if (!isChangeable) return <Note tone="info">{t('registry.unavailable')}</Note>
   if (name !== undefined) return <Installation key={name} published={name} />
@@ -31,7 +31,9 @@ export default function RegistrySection({ name }: { name?: string }): ReactNode 
       <p className={screen.muted}>{t('registry.mean')}</p>
       <Views
         label={t('servers.add')}
-        views={ways.map((one) => [one, t(`registry.way.${one}`, { count: found?.length ?? 0 })] as const)}
+        views={ways.map(
+          (one) => [one, t(`registry.way.${one}`, { count: discovered?.length ?? 0 })] as const,
+        )}
         value={way}
         onChange={setWay}
       />

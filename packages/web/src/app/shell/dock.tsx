@@ -17,8 +17,8 @@ import { type DockTab, dockTabs, useDock } from './dock-state.ts'
 const ContextPanel = loaded(() => import('../chat/context-panel.tsx'))
 
 /** Questions that are shown as cards; the others are in the inbox. */
-const mostCards = 20
-const mostLog = 60
+const maxCards = 20
+const maxLog = 60
 export const dockWidths = { least: 320, first: 376, most: 560 }
 const step = 16
 
@@ -74,11 +74,11 @@ export function DockAside({
       <section className={style.content} tabIndex={0} aria-label={t(`dock.${dock.tab}`)}>
         {dock.tab === 'inbox' && (
           <>
-            {open.slice(0, mostCards).map((row) => (
+            {open.slice(0, maxCards).map((row) => (
               <QuestionCard key={row.id} row={row} />
             ))}
-            {open.length > mostCards && (
-              <Link href={routes.inbox.to()}>{t('dock.more', { count: open.length - mostCards })}</Link>
+            {open.length > maxCards && (
+              <Link href={routes.inbox.to()}>{t('dock.more', { count: open.length - maxCards })}</Link>
             )}
             {open.length === 0 && <p className={style.quiet}>{t('inbox.emptyMeans')}</p>}
           </>
@@ -133,7 +133,7 @@ function Log(): ReactNode {
   const { time, duration } = useFormat()
   const outcome = useOutcome()
   const rows = useTopic('activity')
-  const newest = [...(rows?.values() ?? [])].sort((a, b) => b.id - a.id).slice(0, mostLog)
+  const newest = [...(rows?.values() ?? [])].sort((a, b) => b.id - a.id).slice(0, maxLog)
   return (
     <>
       {rows !== undefined && newest.length === 0 && <p className={style.quiet}>{t('dock.noLog')}</p>}

@@ -38,7 +38,7 @@ interface Entry {
   openWithLast?(): void
 }
 
-const mostEntries = 60
+const maxEntries = 60
 const recentKey = 'jackfield.palette'
 const signs: Readonly<Record<string, Kind>> = { '>': 'act', '#': 'tool', '/': 'prompt', '@': 'resource' }
 const kinds: readonly Kind[] = [
@@ -174,7 +174,7 @@ function Finder({
         (a, b) =>
           a.fit - b.fit || a.lately - b.lately || kinds.indexOf(a.entry.kind) - kinds.indexOf(b.entry.kind),
       )
-      .slice(0, mostEntries)
+      .slice(0, maxEntries)
       .map(({ entry }) => entry)
   }, [every, kind, word])
   const open = (entry: Entry | undefined, withLast = false): void => {
@@ -296,7 +296,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
   const servers = useTopic('servers')
   const conversations = useTopic('conversations')
   const inbox = useTopic('inbox')
-  const found = useRead(
+  const results = useRead(
     'library.search',
     { query: word, kinds: ['resource'], limit: 20 },
     { enabled: word.length > 1 },
@@ -406,7 +406,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
           open: to(routes.chat.to(facts.id)),
         }),
       ),
-      ...(found?.matches ?? []).flatMap(({ entry }): Entry[] => {
+      ...(results?.matches ?? []).flatMap(({ entry }): Entry[] => {
         if (entry.kind !== 'resource') return []
         const { server, resource } = entry
         const uri = plainText(resource.uri)
@@ -442,7 +442,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
     servers,
     conversations,
     inbox,
-    found,
+    results,
     word,
     location,
     t,

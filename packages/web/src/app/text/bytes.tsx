@@ -2,12 +2,12 @@ import { type ReactNode, useMemo } from 'react'
 import { ScrollBox } from '../ui/ui.tsx'
 import style from './text.module.css'
 
-const mostBytes = 4_096
+const maxBytes = 4_096
 
 /** Bytes in hexadecimal with their ASCII characters, sixteen a line. */
 export function Bytes({ base64, label }: { base64: string; label: string }): ReactNode {
   const lines = useMemo(() => {
-    const binary = atob(base64.slice(0, Math.ceil(mostBytes / 3) * 4))
+    const binary = atob(base64.slice(0, Math.ceil(maxBytes / 3) * 4))
     return (binary.match(/[\s\S]{1,16}/g) ?? []).map((line, n) => {
       const hex = [...line].map((one) => one.charCodeAt(0).toString(16).padStart(2, '0')).join(' ')
       const ascii = line.replace(/[^\x20-\x7e]/g, '·')

@@ -6,7 +6,7 @@ import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.
 import { headOf, membersOf, piecesOf } from './pieces.ts'
 import style from './text.module.css'
 
-const mostCharacters = 20_000
+const maxCharacters = 20_000
 
 function Pieces({ text }: { text: string }): ReactNode {
   const pieces = useMemo(() => piecesOf(text), [text])
@@ -28,7 +28,7 @@ function Pieces({ text }: { text: string }): ReactNode {
  */
 export function Foreign({
   text,
-  most = mostCharacters,
+  most = maxCharacters,
   inline = false,
 }: {
   text: ForeignText
@@ -104,7 +104,7 @@ export function Value({ value }: { value: unknown }): ReactNode {
   return <Foreign text={foreign(JSON.stringify(value) ?? '')} most={2_000} />
 }
 
-const mostMembers = 100
+const maxMembers = 100
 
 /** A JSON value as a tree that opens by one level at a time. */
 export function JsonTree({ value, label }: { value: unknown; label: string }): ReactNode {
@@ -117,7 +117,7 @@ export function JsonTree({ value, label }: { value: unknown; label: string }): R
 
 function Branch({ name, value, open }: { name?: string; value: unknown; open: number }): ReactNode {
   const t = useText()
-  const [shown, setShown] = useState(mostMembers)
+  const [shown, setShown] = useState(maxMembers)
   const [isOpen, setOpen] = useState(open > 0)
   const members = membersOf(value)
   const key =

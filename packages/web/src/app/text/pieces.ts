@@ -30,7 +30,7 @@ export interface Leaf {
   readonly value: unknown
 }
 
-const mostLeaves = 2_000
+const maxLeaves = 2_000
 
 /** Every value of arguments that has none below it, by JSON Pointer; what acts on the world first. */
 export function leavesOf(value: unknown): { leaves: Leaf[]; more: number } {
@@ -39,7 +39,7 @@ export function leavesOf(value: unknown): { leaves: Leaf[]; more: number } {
   const add = (pointer: string, at: unknown): void => {
     const members = membersOf(at)
     if (members === undefined || members.length === 0) {
-      if (leaves.length < mostLeaves) leaves.push({ pointer, value: at })
+      if (leaves.length < maxLeaves) leaves.push({ pointer, value: at })
       else more += 1
     } else
       for (const [key, member] of members)
