@@ -99,7 +99,8 @@ export async function openServers(
     return { client, person, ready: [server], [Symbol.asyncDispose]: () => session[Symbol.asyncDispose]() }
   }
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
-  if (Object.keys(config.servers).length === 0) throw usageError(noServersIn(file, config))
+  if (Object.keys(config.servers).length === 0)
+    throw new CliError(ExitCode.cannotConnect, noServersIn(file, config))
   const servers = chosen(config.servers, only, file)
   const answers = await answersIn(options)
   const asked = answers === undefined ? person : undefined

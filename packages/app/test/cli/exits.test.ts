@@ -80,7 +80,7 @@ describe.concurrent('exit codes', () => {
       run(['tools'], { cwd: empty }),
       run(['servers'], { cwd: empty }),
     ])
-    expect(seen.map(({ code }) => code)).toEqual([2, 2, 2, 2, 0])
+    expect(seen.map(({ code }) => code)).toEqual([2, 2, 2, 3, 0])
     for (const { stdout, stderr } of seen) {
       const output = stdout + stderr
       for (const way of ['start', 'install', 'config import']) expect(output).toContain(`jackfield ${way}`)
