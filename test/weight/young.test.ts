@@ -117,7 +117,7 @@ async function left(process: ChildProcess, often: (calls: number) => Promise<voi
   return ((await inUse(process, 'young')) - before) / calls
 }
 
-describe('an answered request', () => {
+describe('an answered request', { timeout: 120_000 }, () => {
   it.each([
     ['http', 'modern', 'echo'],
     ['http', 'session', 'echo'],
@@ -144,7 +144,7 @@ describe('an answered request', () => {
   )
 })
 
-describe('a response that was read', () => {
+describe('a response that was read', { timeout: 120_000 }, () => {
   it.each([
     ['2026-07-28', 'echo'],
     ['2025-11-25', 'echo'],
