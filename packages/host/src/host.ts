@@ -154,8 +154,8 @@ class LiveHost implements Host {
       redaction: this.#redaction,
       events: this.#events,
       running: this.#running,
-      usable: (server, tool) => this.trust.usable(server, tool),
-      passOn: (...passing) => this.#broker.passOn(...passing),
+      disabledReason: (server, tool) => this.trust.disabledReason(server, tool),
+      releaseResult: (...passing) => this.#broker.releaseResult(...passing),
       refusalToRepeat: (...repeating) => this.#broker.refusalToRepeat(...repeating),
     })
     this.#launch = new Launch({
@@ -229,7 +229,7 @@ class LiveHost implements Host {
       redact: (value) => this.#redaction.value(value),
       emit: (event) => this.#events.emit(event),
       connection: (name) => this.#servers.get(name),
-      passOn: (...passing) => this.#broker.passOn(...passing),
+      releaseResult: (...passing) => this.#broker.releaseResult(...passing),
       signal: this.#running.signal,
       follow: (work) => this.#running.follow(work),
     })
@@ -311,7 +311,7 @@ class LiveHost implements Host {
       policy: this.#rules.policy,
       trust: (server) => this.trust.server(server),
       containsSecret: (value) => this.#redaction.value(value) !== value,
-      usable: (server, tool) => this.trust.usable(server, tool),
+      disabledReason: (server, tool) => this.trust.disabledReason(server, tool),
       openRequiredUrls: (server, ...failed) => this.#connecting.openRequiredUrls(server, ...failed),
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
       emit: (event) => this.#events.emit(event),
@@ -320,7 +320,7 @@ class LiveHost implements Host {
       table: this.#store.apps,
       catalog: this.#catalog,
       nameOf: (shown) => this.#shownCatalog.nameOf(shown),
-      usable: (server, tool) => this.trust.usable(server, tool),
+      disabledReason: (server, tool) => this.trust.disabledReason(server, tool),
       questions: this.inbox,
       recorder: this.#recorder,
       call: this.call,
@@ -545,7 +545,7 @@ class LiveHost implements Host {
   }
 
   async #end(): Promise<void> {
-    this.#suspendedCalls.removeOver()
+    this.#suspendedCalls.removeEnded()
     this.inbox.close()
     this.#running.end()
     const closing = [...this.#servers.values()].map((server) => server.close())

@@ -44,7 +44,7 @@ interface AppsDeps extends Pick<Host, 'call' | 'read' | 'resources' | 'templates
   /** The tool whose calls the page shows. */
   nameOf: (shown: string) => string
   /** Why a tool is disabled; undefined if it is enabled. */
-  usable: (server: string, tool: string) => string | undefined
+  disabledReason: (server: string, tool: string) => string | undefined
   table: AppTable
   questions: QuestionQueue
   recorder: Recorder
@@ -110,12 +110,12 @@ export class Apps implements AppService {
     shownName: string,
     { conversation, activity, signal, closed }: NonNullable<Parameters<AppService['open']>[1]>,
   ): Promise<AppPage> {
-    const { catalog, nameOf, usable, recorder } = this.#deps
+    const { catalog, nameOf, disabledReason, recorder } = this.#deps
     const { entry, connection } = catalog.tool(nameOf(shownName))
     const { server, tool } = entry
     const uri = appOf(tool)
     if (uri === undefined) throw new McpError('NOT_FOUND', `The tool ${oneLine(tool.name)} has no app.`)
-    const reason = usable(server, tool.name)
+    const reason = disabledReason(server, tool.name)
     if (reason !== undefined)
       throw new FixableError('INVALID', `The tool ${oneLine(tool.name)} is disabled: ${reason}`, [
         { action: 'review', server },

@@ -1,6 +1,6 @@
 import type { Client, Watch } from '@jackfield/sdk/client'
 import type { ActiveRequest, ActiveRequests } from '../core/active-requests.ts'
-import { isTransport } from '../core/call-results.ts'
+import { isTransportError } from '../core/call-results.ts'
 import type { Policy } from '../core/policy/policy.ts'
 import type { Trust } from '../core/trust/trust.ts'
 import type { Recorder, RowStart } from '../log/store/activity-log.ts'
@@ -158,7 +158,7 @@ export class Requests
       try {
         const client = await connection.ready(until, origin.conversation)
         const result = await work(client, until).catch((error: unknown) => {
-          if (isTransport(error)) connection.suspect(client)
+          if (isTransportError(error)) connection.suspect(client)
           failed = error
           throw error
         })

@@ -94,7 +94,7 @@ const secrets: readonly Secret[] = [
 ]
 
 const bareToken = /(?:^| )tokens?$/
-const refused = /\b(?:not|never|no|without|nicht|kein\w*|jamais|nunca|don t|isn t|won t)\b.{0,40}$/
+const negation = /\b(?:not|never|no|without|nicht|kein\w*|jamais|nunca|don t|isn t|won t)\b.{0,40}$/
 
 /** The kind of secret a field seems to ask for, such as `a password`; undefined if none. */
 export function secretRequestedBy(words: FieldWords): string | undefined {
@@ -116,8 +116,8 @@ function mentionedIn(text: string): string | undefined {
   for (const sentence of text.slice(0, 2_000).split(/[.!?\n。！？]+/)) {
     const words = folded(sentence)
     const match = secrets.find(({ spoken }) => {
-      const at = spoken?.exec(words)
-      return at != null && !refused.test(words.slice(0, at.index))
+      const mention = spoken?.exec(words)
+      return mention != null && !negation.test(words.slice(0, mention.index))
     })
     if (match !== undefined) return match.what
   }

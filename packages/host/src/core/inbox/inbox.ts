@@ -75,7 +75,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
   /** The round of a call whose answers are reused because the call is repeated. */
   readonly #reused = new Map<number, number>()
   readonly #results = new Map<number, Promise<BrokeredCall>>()
-  #seen = 0
+  #seenVersion = 0
   #polling: NodeJS.Timeout | undefined
   #closed = false
 
@@ -103,15 +103,15 @@ export class LiveInbox implements Inbox, QuestionQueue {
   }
 
   attach(surface: Surface): () => void {
-    const gone = new AbortController()
-    const attachment = { surface, detached: gone.signal }
+    const detached = new AbortController()
+    const attachment = { surface, detached: detached.signal }
     this.#attached.add(attachment)
     for (const open of this.#open.values()) open.show(attachment)
     this.#deps.onSurfacesChanged()
     return () => {
       if (!this.#attached.delete(attachment)) return
       for (const open of this.#open.values()) open.hide(attachment)
-      gone.abort(new McpError('CANCELLED', 'The surface was detached'))
+      detached.abort(new McpError('CANCELLED', 'The surface was detached'))
       this.#deps.onSurfacesChanged()
     }
   }
@@ -122,14 +122,14 @@ export class LiveInbox implements Inbox, QuestionQueue {
       if (this.#closed) throw new McpError('CANCELLED', 'The host is closed')
       const question = this.#redaction.redacted(asked)
       const suspended = this.#suspendedCallFor(question, activity)
-      const before = suspended && this.#answeredBefore(question, suspended)
-      if (before !== undefined) return resolve(before)
+      const earlier = suspended && this.#answeredBefore(question, suspended)
+      if (earlier !== undefined) return resolve(earlier)
       const characters = JSON.stringify(question).length
       this.#refuseWhenFull(characters)
       const row = this.#store(question, activity, suspended)
 
-      const end = (why: string): void => {
-        open.end(why)
+      const end = (reason: string): void => {
+        open.end(reason)
         signal.removeEventListener('abort', withdraw)
         this.#open.delete(question.id)
         this.#unrecorded.removePending(question.id)
@@ -168,8 +168,8 @@ export class LiveInbox implements Inbox, QuestionQueue {
         row,
         signal,
         answer: (answer, by) => {
-          const fault = problemWithAnswer(question, answer)
-          if (fault !== undefined) throw new McpError('INVALID', `${by} gave no valid answer: ${fault}`)
+          const problem = problemWithAnswer(question, answer)
+          if (problem !== undefined) throw new McpError('INVALID', `${by} gave no valid answer: ${problem}`)
           try {
             this.#settle(question.id, answer, by)
           } catch (error) {
@@ -213,8 +213,9 @@ export class LiveInbox implements Inbox, QuestionQueue {
     const row = this.#row(id)
     if (row === undefined) throw new McpError('NOT_FOUND', `There is no question ${id}`)
     if (row.state !== 'open') throw notOpen(row)
-    const fault = problemWithAnswer(row.question, answer)
-    if (fault !== undefined) throw new McpError('INVALID', `The answer does not fit the question: ${fault}`)
+    const problem = problemWithAnswer(row.question, answer)
+    if (problem !== undefined)
+      throw new McpError('INVALID', `The answer does not fit the question: ${problem}`)
     const refusal = this.refusal(id)
     if (refusal !== undefined) throw new McpError('INVALID', refusal)
     if (!this.#settle(id, answer, by)) throw notOpen(this.#row(id) ?? row)
@@ -232,17 +233,19 @@ export class LiveInbox implements Inbox, QuestionQueue {
 
   resumed(id: string): Promise<BrokeredCall> | undefined {
     this.#sweep()
-    const { inbox, suspendedCalls: suspended } = this.#deps.store
-    const at = inbox.get(id)?.suspended
-    if (at === undefined) return undefined
-    const known = this.#results.get(at.call)
+    const { inbox, suspendedCalls } = this.#deps.store
+    const suspended = inbox.get(id)?.suspended
+    if (suspended === undefined) return undefined
+    const known = this.#results.get(suspended.call)
     if (known !== undefined) return known
-    const call = suspended.get(at.call)
-    if (call === undefined || call.owner !== null || call.sent || call.round !== at.round) return undefined
-    if (inbox.ofRound(at.call, at.round).some(({ state }) => state === 'open')) return undefined
+    const call = suspendedCalls.get(suspended.call)
+    if (call === undefined || call.owner !== null || call.sent || call.round !== suspended.round)
+      return undefined
+    if (inbox.ofRound(suspended.call, suspended.round).some(({ state }) => state === 'open')) return undefined
     const refusal = this.#deps.resume.refusal(call)
     if (refusal !== undefined) throw new McpError('INVALID', refusal)
-    for (const { id: own } of inbox.ofRound(at.call, at.round)) this.#own.delete(own)
+    for (const { id: questionId } of inbox.ofRound(suspended.call, suspended.round))
+      this.#own.delete(questionId)
     const { redactor } = this.#deps
     const result = this.#deps.resume.run(call).then(
       (done) => redactor.value(done),
@@ -250,7 +253,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
         throw redactedError(error, redactor)
       },
     )
-    this.#storeResult(at.call, result)
+    this.#storeResult(suspended.call, result)
     return result
   }
 
@@ -268,7 +271,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
     this.#unrecorded.end()
     const { inbox } = this.#deps.store
     // A store that cannot be written does not prevent closing: the next program detects that this one has ended.
-    const tried = <T>(work: () => T): T | undefined => {
+    const attempt = <T>(work: () => T): T | undefined => {
       try {
         return work()
       } catch (error) {
@@ -276,10 +279,10 @@ export class LiveInbox implements Inbox, QuestionQueue {
         return undefined
       }
     }
-    tried(() => inbox.abandon(this.#owners.me, 'the program that asked ended'))
+    attempt(() => inbox.abandon(this.#owners.me, 'the program that asked ended'))
     for (const [id, open] of [...this.#open]) {
-      const now = tried(() => inbox.get(id)) ?? open.row
-      tried(() => this.#notify(now))
+      const now = attempt(() => inbox.get(id)) ?? open.row
+      attempt(() => this.#notify(now))
       open.settled(now)
     }
   }
@@ -296,18 +299,18 @@ export class LiveInbox implements Inbox, QuestionQueue {
     if (row === undefined || row.state !== 'open') return false
     const isMine = row.owner === null || row.owner === this.#owners.me
     const stored = this.#redaction.toStored(row.question, answer, row.address, isMine)
-    let counts: boolean
+    let isFirst: boolean
     try {
-      counts = inbox.answer(id, { ...stored, by })
+      isFirst = inbox.answer(id, { ...stored, by })
     } catch (error) {
-      this.#settleUnrecorded(row, { answer, kept: stored, by }, error)
+      this.#settleUnrecorded(row, { answer, stored, by }, error)
       return true
     }
     const now = inbox.get(id)
-    if (now === undefined) return counts
-    if (counts) this.#notify(now)
+    if (now === undefined) return isFirst
+    if (isFirst) this.#notify(now)
     this.#open.get(id)?.settled(now)
-    return counts
+    return isFirst
   }
 
   /**
@@ -318,19 +321,19 @@ export class LiveInbox implements Inbox, QuestionQueue {
    */
   #settleUnrecorded(
     row: InboxRow,
-    { answer, kept, by }: { answer: unknown; kept: StoredAnswer; by: string },
+    { answer, stored, by }: { answer: unknown; stored: StoredAnswer; by: string },
     error: unknown,
   ): void {
-    const fault = asStoreError(error)
-    if (fault === undefined) throw error
+    const storeError = asStoreError(error)
+    if (storeError === undefined) throw error
     const { id, question, suspended } = row
     const open = this.#open.get(id)
-    const why = `${reasonOf(error)}. ${advice[fault.fault]}`
+    const reason = `${reasonOf(error)}. ${advice[storeError.fault]}`
     const warn = (message: string): void => this.#deps.warn(question.cause.server, message)
     const isInput = question.kind === 'input' || (question.kind === 'elicitation' && suspended === undefined)
-    const isNow = isRefusal(question, answer) || isInput
-    if (open !== undefined && isNow) {
-      const { value, ...sealed } = kept
+    const takesEffectNow = isRefusal(question, answer) || isInput
+    if (open !== undefined && takesEffectNow) {
+      const { value, ...sealed } = stored
       const now: InboxRow = {
         ...row,
         ...sealed,
@@ -339,13 +342,13 @@ export class LiveInbox implements Inbox, QuestionQueue {
         answer: { value: readJson(JSON.stringify(value)), by, at: new Date().toISOString() },
       }
       this.#unrecorded.addSettled(now)
-      warn(`Your answer was sent, but it cannot be recorded yet: ${why}`)
+      warn(`Your answer was sent, but it cannot be recorded yet: ${reason}`)
       this.#notify(now)
       open.settled(now)
     } else if (open !== undefined && question.kind === 'elicitation') {
       if (this.#unrecorded.addPending(id, { answer, by }))
         warn(
-          `Your answer is not sent yet, because it cannot be recorded: ${why} It is sent as soon as it can be; until then you can still decline or cancel.`,
+          `Your answer is not sent yet, because it cannot be recorded: ${reason} It is sent as soon as it can be; until then you can still decline or cancel.`,
         )
     } else throw cannotRecord('the answer', error)
   }
@@ -385,11 +388,11 @@ export class LiveInbox implements Inbox, QuestionQueue {
   #claimed<Q extends HostQuestion>(asked: Q, { id, answer, sealed }: InboxRow): GivenAnswer<Q> | undefined {
     if (answer === undefined) return undefined
     const { value, by } = answer
-    const whole = this.#redaction.restore(id, { value, ...(sealed !== undefined && { sealed }) })
+    const restored = this.#redaction.restore(id, { value, ...(sealed !== undefined && { sealed }) })
     if (asked.kind === 'input') this.#redaction.forget(id)
-    if (whole === undefined || !isAnswerTo(asked, whole.value)) return undefined
-    if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.isClaimed(id)
-    return { answer: this.#redaction.withSecrets(asked, whole.value), by }
+    if (restored === undefined || !isAnswerTo(asked, restored.value)) return undefined
+    if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.deleteSealedAnswer(id)
+    return { answer: this.#redaction.withSecrets(asked, restored.value), by }
   }
 
   #refuseWhenFull(characters: number): void {
@@ -418,13 +421,13 @@ export class LiveInbox implements Inbox, QuestionQueue {
 
   #storeResult(call: number, result: Promise<BrokeredCall>): void {
     this.#results.set(call, result)
-    const again = (): void => {
+    const resumed = (): void => {
       this.#reused.delete(call)
       // A call that failed before its answers were sent can be resumed again.
       if (!this.#closed && this.#deps.store.suspendedCalls.get(call)?.owner === null)
         this.#results.delete(call)
     }
-    result.then(again, again)
+    result.then(resumed, resumed)
     const [oldest] = this.#results.keys()
     if (this.#results.size > maxRetainedResults && oldest !== undefined) this.#results.delete(oldest)
   }
@@ -443,20 +446,20 @@ export class LiveInbox implements Inbox, QuestionQueue {
   #poll(): void {
     if (!this.#owners.shared || this.#polling !== undefined) return
     const { inbox } = this.#deps.store
-    this.#seen = -1
+    this.#seenVersion = -1
     this.#polling = setInterval(() => {
       try {
         const version = inbox.version()
-        if (version === this.#seen) return
-        for (const id of [...this.#open.keys()]) this.#notice(id)
-        this.#seen = version
+        if (version === this.#seenVersion) return
+        for (const id of [...this.#open.keys()]) this.#settleFromStore(id)
+        this.#seenVersion = version
       } catch {
         // A busy store is checked again at the next interval.
       }
     }, pollMs)
   }
 
-  #notice(id: string): void {
+  #settleFromStore(id: string): void {
     const row = this.#deps.store.inbox.get(id)
     if (row === undefined || row.state === 'open') return
     this.#notify(row)

@@ -56,6 +56,6 @@ export function unansweredError(
   message: string,
   cause: unknown,
 ): RpcError {
-  const why = cause instanceof NoSurfaceError ? 'no-surface' : 'failed'
-  return new RpcError(ErrorCode.InternalError, message, { unanswered: kind, why })
+  const reason = cause instanceof NoSurfaceError ? 'no-surface' : 'failed'
+  return new RpcError(ErrorCode.InternalError, message, { unanswered: kind, why: reason })
 }

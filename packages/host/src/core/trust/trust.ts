@@ -147,7 +147,7 @@ export class Trust implements TrustService {
   }
 
   /** Why a tool may not be called; undefined if it may. */
-  usable(server: string, tool: string): string | undefined {
+  disabledReason(server: string, tool: string): string | undefined {
     const connection = this.#deps.servers().get(server)
     const definition = connection?.lists.tools.find(({ name }) => name === tool)
     return connection === undefined || definition === undefined

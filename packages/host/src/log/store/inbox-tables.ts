@@ -35,8 +35,8 @@ export interface InboxTable {
   ofRound(call: number, round: number): InboxRow[]
   /** Whether this answer was accepted: false if the question was no longer open. */
   answer(id: string, answer: { value: unknown; sealed?: string; by: string }): boolean
-  /** Deletes the sealed answer after it was used. */
-  isClaimed(id: string): void
+  /** Deletes the sealed answer to a question, once it was used. */
+  deleteSealedAnswer(id: string): void
   /** Whether it was open until now. */
   withdraw(id: string, reason: string): boolean
   /** The server no longer accepts the answers of a round. */
@@ -149,7 +149,7 @@ export function createInboxTable(
     answer: (id, { value, sealed, by }) =>
       Number(answer.run(JSON.stringify(value), sealed ?? null, by, new Date().toISOString(), id).changes) ===
       1,
-    isClaimed: (id) => {
+    deleteSealedAnswer: (id) => {
       deleteSealed.run(id)
     },
     withdraw: (id, reason) => Number(withdraw.run(reason, id).changes) === 1,
