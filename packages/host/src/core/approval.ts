@@ -24,7 +24,7 @@ export interface ApprovalDeps {
   policy: Policy
   questions: QuestionQueue
   recorder: Recorder
-  /** Information about a server. */
+  /** The findings about a server, and the trust state of its definitions. */
   trust: (server: string) => Pick<ServerTrust, 'findings' | 'items'>
   /** Whether a value contains a known secret. */
   containsSecret: (value: unknown) => boolean
@@ -45,12 +45,12 @@ type ApprovalResult =
   | { allowed: true; result: CallToolResult; by: string }
   | { allowed: false; outcome: 'denied' | 'cancelled' | 'error'; reason: string }
 
-/** How often invalid arguments are returned to the user. */
+/** Maximum questions about one call: arguments edited into invalid ones are shown again. */
 const maxQuestions = 5
 
 /**
- * Asks the user about one call. Anything but an explicit approval is a refusal; the returned value is what the user saw or
- * edited.
+ * Asks the user whether one call may run. Anything but an explicit approval is a refusal, and so is an error. Approved arguments
+ * are exactly those that the user saw or edited.
  */
 export async function requestApproval(
   request: ApprovalRequest,
@@ -199,7 +199,7 @@ interface ReleaseResult {
   release: NonNullable<BrokeredCall['release']>
 }
 
-/** Releases a result as decided by policy or the user. The call has already run; only its result is withheld or released. */
+/** Releases or withholds the result of a call that has run, as the decision says; with `ask`, as the user answers. */
 export async function decideRelease(
   request: ReleaseRequest,
   { questions, recorder }: ApprovalDeps,

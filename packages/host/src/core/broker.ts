@@ -65,10 +65,10 @@ type ResultFields = Partial<
 /** The result as released to a caller. */
 type ReleasedResult = Pick<BrokeredCall, 'result' | 'release'>
 
-/** A call not started by this host. */
+/** A call that another program started, or an earlier run of this one. */
 type ResumedCall = Pick<SuspendedCall['request'], 'server' | 'tool' | 'arguments' | 'caller' | 'conversation'>
 
-/** The only path to an effect: policy, a question if policy requires it, the call, and its activity row. */
+/** Runs every tool call: policy, a question if policy requires it, the call, and its activity row. */
 export class Broker {
   readonly #deps: BrokerDeps
 
@@ -76,7 +76,10 @@ export class Broker {
     this.#deps = deps
   }
 
-  /** Throws an McpError 'NOT_FOUND' for an unknown name, 'INVALID' for arguments that are no JSON object; otherwise returns a result. */
+  /**
+   * Calls a tool. A refusal or a failure is a result.
+   * @throws McpError 'NOT_FOUND' for an unknown name, 'INVALID' for arguments that are not a JSON object
+   */
   async call(name: string, input: JsonRecord, options: BrokerOptions): Promise<BrokeredCall> {
     const { catalog, policy, recorder } = this.#deps
     const { entry, connection } = catalog.tool(name)
@@ -186,7 +189,7 @@ export class Broker {
     })
   }
 
-  /** Releases the result of a call started by another program to its caller, as policy decides. */
+  /** Releases or withholds the result of a resumed call, as policy decides; `row` is that of the call. */
   releaseResult(
     { server, tool, ...call }: ResumedCall,
     result: CallToolResult,
@@ -236,10 +239,12 @@ export class Broker {
       signal,
     )
     if (!answer.allowed) return answer.reason
-    return 'result' in answer || answer.edited ? 'it is made again only as it was' : undefined
+    return 'result' in answer || answer.edited
+      ? 'its arguments or its result were edited, and only an unchanged call is repeated'
+      : undefined
   }
 
-  /** The released result; records its labels if the caller sees the tool's output. */
+  /** Releases or withholds a result as policy decides. Unless it is withheld, its data labels are recorded. */
   async #release(
     entry: CatalogTool,
     subject: PolicySubject,
@@ -256,11 +261,11 @@ export class Broker {
           ? { result }
           : await decideRelease({ entry, subject, result, decision, row }, this.#deps, signal)
       if (passed.release?.outcome !== 'withheld') {
-        policy.noteLabels(subject.conversation, subject.server, subject.gives ?? [])
+        policy.noteLabels(subject.conversation, subject.server, subject.dataLabels ?? [])
       }
       return passed
     } catch (error) {
-      // Without the recorded labels or review, later calls of the conversation would be decided without them.
+      // Policy could not decide later calls of the conversation without the labels of this result, so it is withheld.
       const decision: Decision = { verdict: 'deny', rule: 'unrecorded', author: 'Jackfield' }
       return { result: withheldResult(entry, reasonOf(error)), release: { decision, outcome: 'withheld' } }
     }

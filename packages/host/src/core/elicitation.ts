@@ -158,7 +158,7 @@ async function openInBrowser(url: URL): Promise<void> {
   await openBrowser(url)
 }
 
-/** Warnings for the user. `address`: the URL of a remote server. */
+/** Warnings about a form or URL. `serverUrl`: the URL of a server that is not a program. */
 function elicitationFindings(params: ElicitParams, serverUrl?: string): TrustFinding[] {
   if (params.mode === 'url') {
     return [...inspectUrl(params.url, serverUrl === undefined ? {} : { known: [serverUrl] }).findings]
@@ -183,7 +183,7 @@ function elicitationFindings(params: ElicitParams, serverUrl?: string): TrustFin
 export class PendingUrlElicitations {
   readonly #open = new Map<string, AbortController>()
 
-  /** Tracks one; the signal is aborted when the server completes it. Call `end` when it is no longer awaited. */
+  /** Tracks one until `end` is called; `completed` is aborted when the server completes it. */
   begin(id: string | undefined): { completed: AbortSignal; end(): void } {
     const control = new AbortController()
     if (id !== undefined) this.#open.set(id, control)
@@ -195,7 +195,7 @@ export class PendingUrlElicitations {
     }
   }
 
-  /** The server reports completion. */
+  /** Completes one by its id; an unknown id is ignored. */
   complete(id: string): void {
     this.#open.get(id)?.abort()
   }

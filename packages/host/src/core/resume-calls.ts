@@ -202,7 +202,7 @@ interface ResumptionFailure {
   lostReason?: string
 }
 
-/** Whether the server rejected the state of the round, for example after a restart: the answers had no effect. */
+/** Whether the server rejected the `requestState` of the round, for example after a restart: the answers then had no effect. */
 function isRefusal(error: unknown, current: SuspendedCall | undefined, previous: SuspendedCall): boolean {
   return (
     error instanceof RpcError &&
@@ -212,7 +212,7 @@ function isRefusal(error: unknown, current: SuspendedCall | undefined, previous:
   )
 }
 
-/** Why a server rejected an answer, in its words unless they are about the state of the protocol. */
+/** The server's reason for rejecting an answer, unless it is about `requestState`, which a user does not know. */
 function rejectionReason(error: unknown): string {
   return error instanceof RpcError && !/requestState/i.test(error.message)
     ? oneLine(error.message).replace(/\.+$/, '')
@@ -233,7 +233,7 @@ function rememberAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeo
   }
 }
 
-/** `notRepeated`: why the call was not made again. */
+/** Describes why a call could not be resumed. `repeatRefusal`: why it was not made again. */
 function describeFailure(
   error: unknown,
   current: SuspendedCall | undefined,

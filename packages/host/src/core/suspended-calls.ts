@@ -10,7 +10,7 @@ const maxCalls = 200
 /** Characters of one call with its round, as JSON. */
 const maxChars = 1_048_576
 
-/** The data of a call before it is sent. */
+/** A call before its first round of input requests. */
 type SuspendedStart = Pick<SuspendedCall, 'call' | 'identity' | 'request'>
 
 /** One running call: each `input_required` round is stored, so that any program can resume it. */
@@ -39,6 +39,7 @@ export class SuspendedCalls {
     this.#secrets = secrets
   }
 
+  /** Tracks one call until `end`. `wasStored`: it is resumed from the store. */
   begin(start: SuspendedStart, wasStored = false): CallSuspension {
     const { suspendedCalls, owners } = this.#store
     const { me } = owners

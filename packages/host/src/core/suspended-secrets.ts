@@ -13,7 +13,7 @@ interface SuspendedSecretsDeps {
   redactor: SecretRedactor
   /** A stored secret. */
   secret: (name: string) => Promise<string | undefined>
-  /** Seals values without a stored name; undefined if nothing outlives this program. */
+  /** Seals secrets that the secret store does not have; undefined if nothing outlives this program. */
   sealed: CredentialStore | undefined
   /** Unique to the store. */
   salt: string
@@ -59,7 +59,7 @@ export class SuspendedSecrets {
     return { ...stored, ...restored }
   }
 
-  /** The call ended. */
+  /** Removes the sealed secrets of a call that ended. */
   forget(call: number): void {
     const { sealed } = this.#deps
     if (sealed === undefined || !this.#sealed.delete(call)) return

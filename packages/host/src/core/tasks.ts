@@ -168,7 +168,7 @@ export class Tasks implements TaskService {
     }
   }
 
-  /** Why there is nothing to wait for or to cancel. */
+  /** The error for a task that this program neither follows nor can take over. */
   #refusal(id: string): McpError {
     const row = this.#deps.store.tasks.list().find(({ call }) => String(call) === id)
     if (row === undefined)

@@ -46,12 +46,12 @@ interface LivePolicy {
 
 export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
   const { rules, defaultVerdict, store, definitions, ...deps } = options
-  const workspace = options.workspace === undefined ? undefined : resolved(options.workspace)
+  const workspace = options.workspace === undefined ? undefined : realFolder(options.workspace)
   const grants = createGrants(store.grants, workspace)
   const labels = createLabels(store.labels)
-  const createFrom = (next: Pick<LivePolicyOptions, 'rules' | 'defaultVerdict'>): Policy =>
+  const policyFrom = (next: Pick<LivePolicyOptions, 'rules' | 'defaultVerdict'>): Policy =>
     createPolicy({ ...next, grants, labels, definitions, workspace: workspace !== undefined })
-  let current = createFrom({ rules, defaultVerdict })
+  let current = policyFrom({ rules, defaultVerdict })
   const policy: Policy = {
     get rules() {
       return current.rules
@@ -70,7 +70,7 @@ export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
     endConversation: (conversation) => grants.endConversation(conversation),
     reload(next) {
       const { recorder } = options
-      const after = createFrom(next)
+      const after = policyFrom(next)
       const isSame =
         canonical(after.rules) === canonical(current.rules) && after.defaultVerdict === current.defaultVerdict
       if (isSame) return false
@@ -85,7 +85,7 @@ export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
 }
 
 /** Resolves links, so that a folder has one name. */
-function resolved(folder: string): string {
+function realFolder(folder: string): string {
   try {
     return realpathSync(folder)
   } catch {
@@ -142,14 +142,14 @@ function createService(deps: ServiceDeps): PolicyService {
         const recorded = recordedCallOf(detail)
         if (server === null || recorded === undefined) continue
         considered += 1
-        const { tool, caller, decision, labels, base, whole } = recorded
+        const { tool, caller, decision, labels, base, isComplete } = recorded
         const call = { server, tool, arguments: recorded.arguments, caller, labels, base }
-        if (!whole && rule.arguments !== undefined) {
+        if (!isComplete && rule.arguments !== undefined) {
           if (matches({ ...rule, arguments: [] }, call)) uncertain += 1
         } else if (matches(rule, call)) {
           // The default verdict applies only where no rule matches.
-          const others = decision.rule === 'default' ? [] : [decision]
-          const { verdict } = strictest([rule, ...others]) ?? decision
+          const recordedDecisions = decision.rule === 'default' ? [] : [decision]
+          const { verdict } = strictest([rule, ...recordedDecisions]) ?? decision
           matched.push({ activity: id, at, server, tool: tool.name, caller, decision, outcome, verdict })
         }
       }
@@ -194,23 +194,24 @@ interface RecordedCall {
   labels: string[]
   base: string | undefined
   /** Whether the stored arguments are complete. */
-  whole: boolean
+  isComplete: boolean
 }
 
 /** The facts of a call's row that rules need. */
 function recordedCallOf(detail: JsonRecord): RecordedCall | undefined {
   const { tool, arguments: args, caller, decision, labels, annotations, base, cut } = detail
-  const known = callers.find((one) => one === caller)
-  const decided = decisionOf(decision)
-  if (typeof tool !== 'string' || known === undefined || decided === undefined) return undefined
+  const knownCaller = callers.find((one) => one === caller)
+  const recordedDecision = decisionOf(decision)
+  if (typeof tool !== 'string' || knownCaller === undefined || recordedDecision === undefined)
+    return undefined
   return {
     tool: { name: tool, annotations: isRecord(annotations) ? annotations : {} },
     arguments: isRecord(args) ? args : {},
-    caller: known,
-    decision: decided,
+    caller: knownCaller,
+    decision: recordedDecision,
     labels: Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [],
     base: typeof base === 'string' ? base : undefined,
-    whole: isRecord(args) && !(isRecord(cut) && 'arguments' in cut),
+    isComplete: isRecord(args) && !(isRecord(cut) && 'arguments' in cut),
   }
 }
 
