@@ -15,7 +15,7 @@ import { SuspendedSecrets } from './core/suspended-secrets.ts'
 import { Tasks } from './core/tasks.ts'
 import { Trust } from './core/trust/trust.ts'
 import { Gateways } from './gateway/gateway.ts'
-import { Connecting } from './host/connecting.ts'
+import { ConnectionFactory } from './host/connection-factory.ts'
 import { createQuestions } from './host/questions.ts'
 import { Requests } from './host/requests.ts'
 import { defaults, Events, Running } from './host/running.ts'
@@ -86,7 +86,7 @@ class LiveHost implements Host {
   readonly apps: Host['apps']
   readonly #suspendedCalls: SuspendedCalls
   readonly #suspendedSecrets: SuspendedSecrets
-  readonly #connecting: Connecting
+  readonly #connectionFactory: ConnectionFactory
   readonly toolSearch: Host['toolSearch'] = createToolSearch(() => this.tools())
   readonly code: Host['code']
   readonly promptValues: Host['promptValues']
@@ -115,7 +115,7 @@ class LiveHost implements Host {
     this.#recorder = createRecorder(this.#redaction.log(this.#store.activity), {
       started: (id) => this.#events.emit({ type: 'activity-started', id }),
       row: (read) => {
-        if (this.#events.isHeard('activity')) this.#events.emit({ type: 'activity', row: read() })
+        if (this.#events.hasListener('activity')) this.#events.emit({ type: 'activity', row: read() })
       },
       failed: (error) =>
         process.emitWarning(
@@ -150,7 +150,7 @@ class LiveHost implements Host {
       recorder: this.#recorder,
       callTimeoutMs: options.callTimeoutMs,
       servers: this.#servers,
-      connecting: () => this.#connecting,
+      connectionFactory: () => this.#connectionFactory,
       redaction: this.#redaction,
       events: this.#events,
       running: this.#running,
@@ -241,7 +241,7 @@ class LiveHost implements Host {
       },
       ['connection'],
     )
-    this.#connecting = new Connecting({
+    this.#connectionFactory = new ConnectionFactory({
       taskExtension: this.tasks.extension,
       options,
       states: this.#states,
@@ -262,7 +262,7 @@ class LiveHost implements Host {
     })
     if (options.surface !== undefined) this.inbox.attach(options.surface)
     for (const [name, config] of Object.entries(options.servers))
-      this.#servers.set(name, this.#connecting.make(name, config))
+      this.#servers.set(name, this.#connectionFactory.create(name, config))
     this.trust = new Trust({
       table: this.#store.trust,
       servers: () => this.#servers,
@@ -312,7 +312,7 @@ class LiveHost implements Host {
       trust: (server) => this.trust.server(server),
       containsSecret: (value) => this.#redaction.value(value) !== value,
       disabledReason: (server, tool) => this.trust.disabledReason(server, tool),
-      openRequiredUrls: (server, ...failed) => this.#connecting.openRequiredUrls(server, ...failed),
+      openRequiredUrls: (server, ...failed) => this.#connectionFactory.openRequiredUrls(server, ...failed),
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
       emit: (event) => this.#events.emit(event),
     })
@@ -400,7 +400,7 @@ class LiveHost implements Host {
       reconfigure(
         servers,
         this.#servers,
-        (name, config) => this.#connecting.make(name, config),
+        (name, config) => this.#connectionFactory.create(name, config),
         (name) => this.#states.delete(name),
       ),
     )
