@@ -14,7 +14,7 @@ interface TapDeps {
   table: TraceTable
   activeRequests: ActiveRequests
   redactor: SecretRedactor
-  /** Whether messages are logged. */
+  /** Whether messages are recorded. */
   keep: boolean
   /** Additional headers with credentials. */
   maskedHeaders: readonly string[]
@@ -62,7 +62,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
   /** Server requests of the session era, by their params. */
   const questions = new WeakMap<object, TraceEntry>()
 
-  const write = (row: Written): TraceEntry | undefined => {
+  const write = (row: NewEvent): TraceEntry | undefined => {
     if (!deps.keep) return undefined
     try {
       return table.add({ ...row, ...storedPayload(row.payload), at: now(), tick: tick(), server, connection })
@@ -149,18 +149,18 @@ export function createTap(server: string, deps: TapDeps): Tap {
       const entry = questions.get(params)
       if (entry !== undefined && row !== undefined) table.setCause(entry, { activity: row })
     }
-    const own = row ?? (by === 'client' ? originRow(method, params) : undefined)
-    if (own === undefined) return undefined
+    const activityRow = row ?? (by === 'client' ? originRow(method, params) : undefined)
+    if (activityRow === undefined) return undefined
     const span: TelemetrySpan = {
-      meta: (by === 'client' && deps.traceparents?.of(own)) || {},
+      meta: (by === 'client' && deps.traceparents?.of(activityRow)) || {},
       sent: (id) => {
         if (rowOf.size >= maxOpen) rowOf.clear()
-        rowOf.set(id, own)
+        rowOf.set(id, activityRow)
       },
       run: (work) => work(),
       end: () => {},
     }
-    spans.set(span, own)
+    spans.set(span, activityRow)
     return span
   }
 
@@ -173,7 +173,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
     const body = typeof init.body === 'string' ? bodyOf(init.body) : undefined
     const asked = body?.id === undefined ? undefined : open.sent.get(body.id)
     const method = init.method ?? 'GET'
-    const note = (status: string, facts: Record<string, unknown>, said: string): void => {
+    const note = (status: string, details: Record<string, unknown>, outcome: string): void => {
       const request = {
         method,
         url: maskedUrl(url),
@@ -190,8 +190,8 @@ export function createTap(server: string, deps: TapDeps): Tap {
         reply: null,
         status,
         ms: round(tick() - since),
-        summary: redactor.text(oneLine(`${method} ${new URL(request.url).pathname} → ${said}`)),
-        payload: redactor.value({ request, ...facts }),
+        summary: redactor.text(oneLine(`${method} ${new URL(request.url).pathname} → ${outcome}`)),
+        payload: redactor.value({ request, ...details }),
       })
     }
     try {
@@ -228,11 +228,14 @@ export function createTap(server: string, deps: TapDeps): Tap {
   }
 }
 
-type Written = Omit<NewTraceRow, 'at' | 'tick' | 'server' | 'connection' | 'bytes' | 'payload' | 'sha256'> & {
+type NewEvent = Omit<
+  NewTraceRow,
+  'at' | 'tick' | 'server' | 'connection' | 'bytes' | 'payload' | 'sha256'
+> & {
   payload: unknown
 }
 
-/** A payload for the store: whole, or its start and the hash of all of it. */
+/** A payload as it is stored: whole, or its beginning and the hash of the whole. */
 export function storedPayload(payload: unknown): Pick<NewTraceRow, 'payload' | 'bytes' | 'sha256'> {
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
   const bytes = Buffer.byteLength(text)
@@ -281,13 +284,13 @@ const secretHeaders: readonly string[] = [
 ]
 const secretName =
   /(?:^|[-_])(?:token|secret|key|password|auth|signature|session|code|sig)(?:$|[-_])|api-?key/i
-const hidden = '[masked]'
+const mask = '[masked]'
 
 /** Headers by lower-case name; those that may contain credentials, or are in `more`, are masked. */
 function maskedHeaders(headers: Headers, more: readonly string[] = []): Record<string, string> {
   const all = new Set([...secretHeaders, ...more.map((name) => name.toLowerCase())])
   return Object.fromEntries(
-    [...headers].map(([name, value]) => [name, all.has(name) || soundsSecret(name) ? hidden : value]),
+    [...headers].map(([name, value]) => [name, all.has(name) || isSecretName(name) ? mask : value]),
   )
 }
 
@@ -297,13 +300,13 @@ function maskedUrl(given: URL): string {
   if (url.username !== '') url.username = 'masked'
   if (url.password !== '') url.password = 'masked'
   for (const name of new Set(url.searchParams.keys())) {
-    if (secretName.test(name)) url.searchParams.set(name, hidden)
+    if (secretName.test(name)) url.searchParams.set(name, mask)
   }
   return url.href
 }
 
 /** The protocol's own headers identify the session and are no credentials. */
-function soundsSecret(name: string): boolean {
+function isSecretName(name: string): boolean {
   return secretName.test(name) && !name.startsWith('mcp-')
 }
 
