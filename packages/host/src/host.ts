@@ -44,13 +44,15 @@ import { fingerprint } from './shared/fingerprint.ts'
 import { reasonOf } from './shared/text.ts'
 import type { ConnectionState, Host, HostOptions, Reconfigured, ServerDetails } from './types/index.ts'
 
+/** Milliseconds that closing waits for running work. */
 const closeWaitMs = 2_000
 /** Interval in milliseconds of checking whether another program wrote to the store. */
 const storePollMs = 50
 
 /**
- * Creates a host. Nothing starts before `start`. Throws a StoreError if the store cannot be opened, and an McpError 'INVALID' if
- * a root is not a plain local folder or a redaction pattern cannot be searched.
+ * Creates a host. No server is started before `start`.
+ * @throws StoreError if the store cannot be opened
+ * @throws McpError 'INVALID' if a root is not a local folder, or a redaction pattern cannot be searched in linear time
  */
 export function createHost(options: HostOptions): Host {
   checkRoots(options.roots)
@@ -375,7 +377,7 @@ class LiveHost implements Host {
     await Promise.all(servers.map((server) => server.start()))
   }
 
-  /** Starts servers that failed for want of this secret. Consent to start them is asked for as at any other start. */
+  /** Starts the servers that failed because this secret was missing. Consent is asked for as at any other start. */
   #startServersWithout(secret: string): void {
     for (const [name, { state }] of this.#servers) {
       if (state.state !== 'failed') continue
@@ -450,8 +452,8 @@ class LiveHost implements Host {
         signal,
       )
       .then(
-        (whole) => {
-          const done = this.#redaction.value(whole)
+        (unredacted) => {
+          const done = this.#redaction.value(unredacted)
           this.tasks.settled(done)
           return done
         },

@@ -290,7 +290,7 @@ export class Apps implements AppService {
       uri: app.uri,
       verdict: answer.verdict,
       granted: isAllowed
-        ? (answer.permissions ?? []).filter((one) => request.version.permissions.includes(one))
+        ? (answer.permissions ?? []).filter((name) => request.version.permissions.includes(name))
         : [],
       anyContents: isAllowed && answer.anyContents === true,
       at: new Date().toISOString(),

@@ -202,7 +202,7 @@ export class AppBridge {
       this.#state = 'ready'
       const queued = this.#queued
       this.#queued = []
-      for (const { method: name, params: given } of queued) this.#notify(name, given)
+      for (const { method: name, params: queuedParams } of queued) this.#notify(name, queuedParams)
       onReady?.()
     } else if (this.#state !== 'ready') return
     else if (method === 'ui/notifications/request-teardown') onClose?.()

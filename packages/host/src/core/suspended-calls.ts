@@ -7,7 +7,7 @@ import type { SuspendedSecrets } from './suspended-secrets.ts'
 
 /** Maximum stored calls. */
 const maxCalls = 200
-/** Characters of one call with its round, as JSON. */
+/** Maximum characters of one call with its round, as JSON. */
 const maxChars = 1_048_576
 
 /** A call before its first round of input requests. */

@@ -50,35 +50,53 @@ export class ClientRelays implements Relays {
     }
   }
 
-  elicit(params: ElicitParams, found: RequestOrigin, signal: AbortSignal): Promise<ElicitResult> | undefined {
-    const call = this.#find(found, (one) =>
-      one.can(params.mode === 'url' ? 'elicitation.url' : 'elicitation'),
+  elicit(
+    params: ElicitParams,
+    origin: RequestOrigin,
+    signal: AbortSignal,
+  ): Promise<ElicitResult> | undefined {
+    const call = this.#find(origin, (candidate) =>
+      candidate.can(params.mode === 'url' ? 'elicitation.url' : 'elicitation'),
     )
     if (call === undefined) return undefined
-    return this.#ask('elicitation', { method: 'elicitation/create', params }, call, found, signal, isElicited)
+    return this.#ask(
+      'elicitation',
+      { method: 'elicitation/create', params },
+      call,
+      origin,
+      signal,
+      isElicited,
+    )
   }
 
   sample(
     params: CreateMessageParams,
-    found: RequestOrigin,
+    origin: RequestOrigin,
     signal: AbortSignal,
   ): Promise<CreateMessageResult> | undefined {
     const { includeContext = 'none' } = params
     const call = this.#find(
-      found,
-      (one) =>
-        one.can('sampling') &&
-        (params.tools === undefined || one.can('sampling.tools')) &&
-        (includeContext === 'none' || one.can('sampling.context')),
+      origin,
+      (candidate) =>
+        candidate.can('sampling') &&
+        (params.tools === undefined || candidate.can('sampling.tools')) &&
+        (includeContext === 'none' || candidate.can('sampling.context')),
     )
     if (call === undefined) return undefined
-    return this.#ask('sampling', { method: 'sampling/createMessage', params }, call, found, signal, isSampled)
+    return this.#ask(
+      'sampling',
+      { method: 'sampling/createMessage', params },
+      call,
+      origin,
+      signal,
+      isSampled,
+    )
   }
 
-  roots(found: RequestOrigin, signal: AbortSignal): Promise<Root[]> | undefined {
-    const call = this.#find(found, (one) => one.can('roots'))
+  roots(origin: RequestOrigin, signal: AbortSignal): Promise<Root[]> | undefined {
+    const call = this.#find(origin, (candidate) => candidate.can('roots'))
     if (call === undefined) return undefined
-    const answer = this.#ask('roots', { method: 'roots/list', params: {} }, call, found, signal, isRoots)
+    const answer = this.#ask('roots', { method: 'roots/list', params: {} }, call, origin, signal, isRoots)
     return answer.then(({ roots }) => roots)
   }
 

@@ -83,10 +83,10 @@ export class Events {
   }
 
   /** Emits an event to its listeners. */
-  emit(whole: HostEvent): void {
+  emit(unredacted: HostEvent): void {
     // Process output is redacted as a stream, so no piece of it is dropped.
-    if (!streamedTypes.has(whole.type) && !this.hasListener(whole.type)) return
-    for (const event of this.#redaction.events(whole)) this.#notify(event)
+    if (!streamedTypes.has(unredacted.type) && !this.hasListener(unredacted.type)) return
+    for (const event of this.#redaction.events(unredacted)) this.#notify(event)
   }
 
   #notify(event: HostEvent): void {

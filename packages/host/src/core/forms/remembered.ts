@@ -96,11 +96,11 @@ export function createPromptValues({
       })
       return Object.fromEntries(known)
     },
-    keep(entry, given) {
+    keep(entry, values) {
       const key = keyOf(entry)
       if (key === undefined) return
       for (const name of storableArguments(entry)) {
-        const value = Object.hasOwn(given, name) ? given[name] : undefined
+        const value = Object.hasOwn(values, name) ? values[name] : undefined
         if (value === undefined || value === '') table.forget(key, name)
         else if (value.length <= maxPromptValueCharacters && !containsSecret(value))
           table.set(key, name, value)

@@ -26,7 +26,7 @@ import { type Attachment, WaitingQuestion } from './waiting.ts'
 const pollMs = 50
 /** Maximum open questions of one program. */
 const maxOpen = 1_000
-/** Characters of one question as JSON. */
+/** Maximum characters of one question as JSON. */
 const maxQuestion = 8_388_608
 /** Maximum characters of all open questions of one program. */
 const maxOpenCharacters = 67_108_864
@@ -46,16 +46,16 @@ export interface InboxDeps {
   onSurfacesChanged(): void
   /** Resumes calls whose program ended. */
   resume: {
-    /** Why this host cannot. */
+    /** Why this host cannot resume a call; undefined if it can. */
     refusal(call: SuspendedCall): string | undefined
     run(call: SuspendedCall): Promise<BrokeredCall>
   }
 }
 
 interface Open extends WaitingQuestion {
-  /** The row is no longer open. */
+  /** Ends the question with the state of its row, which is no longer open. */
   settled(row: InboxRow): void
-  /** Of the question as JSON. */
+  /** Characters of the question as JSON. */
   readonly characters: number
 }
 
@@ -71,7 +71,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
   readonly #open = new Map<string, Open>()
   readonly #attached = new Set<Attachment>()
   /** Questions of suspended calls that this program asked, or whose answer it claimed. */
-  readonly #own = new Set<string>()
+  readonly #claimedIds = new Set<string>()
   /** The round of a call whose answers are reused because the call is repeated. */
   readonly #reused = new Map<number, number>()
   readonly #results = new Map<number, Promise<BrokeredCall>>()
@@ -116,11 +116,11 @@ export class LiveInbox implements Inbox, QuestionQueue {
     }
   }
 
-  ask<Q extends HostQuestion>(asked: Q, { signal, activity }: AskOptions): Promise<GivenAnswer<Q>> {
+  ask<Q extends HostQuestion>(original: Q, { signal, activity }: AskOptions): Promise<GivenAnswer<Q>> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted()
       if (this.#closed) throw new McpError('CANCELLED', 'The host is closed')
-      const question = this.#redaction.redacted(asked)
+      const question = this.#redaction.redacted(original)
       const suspended = this.#suspendedCallFor(question, activity)
       const earlier = suspended && this.#answeredBefore(question, suspended)
       if (earlier !== undefined) return resolve(earlier)
@@ -137,7 +137,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
       }
       const settled = (now: InboxRow): void => {
         end(outcomeOf(now))
-        const answer = now.state === 'answered' ? this.#claimed(asked, now) : undefined
+        const answer = now.state === 'answered' ? this.#restoreAnswer(original, now) : undefined
         if (answer !== undefined) resolve(answer)
         else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
         else
@@ -245,7 +245,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
     const refusal = this.#deps.resume.refusal(call)
     if (refusal !== undefined) throw new McpError('INVALID', refusal)
     for (const { id: questionId } of inbox.ofRound(suspended.call, suspended.round))
-      this.#own.delete(questionId)
+      this.#claimedIds.delete(questionId)
     const { redactor } = this.#deps
     const result = this.#deps.resume.run(call).then(
       (done) => redactor.value(done),
@@ -259,7 +259,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
 
   /** Reuses the answers of a round for equal questions of the repeated call. */
   reuseAnswers(call: number, round: number): void {
-    for (const { id } of this.#deps.store.inbox.ofRound(call, round)) this.#own.delete(id)
+    for (const { id } of this.#deps.store.inbox.ofRound(call, round)) this.#claimedIds.delete(id)
     this.#reused.set(call, round)
   }
 
@@ -377,22 +377,26 @@ export class LiveInbox implements Inbox, QuestionQueue {
     const reused = this.#reused.get(call)
     const rows = [...inbox.ofRound(call, round), ...(reused === undefined ? [] : inbox.ofRound(call, reused))]
     const answered = rows.find(
-      (row) => row.state === 'answered' && !this.#own.has(row.id) && sameQuestion(row.question, question),
+      (row) =>
+        row.state === 'answered' && !this.#claimedIds.has(row.id) && sameQuestion(row.question, question),
     )
     if (answered === undefined) return undefined
-    this.#own.add(answered.id)
-    return this.#claimed(question, answered)
+    this.#claimedIds.add(answered.id)
+    return this.#restoreAnswer(question, answered)
   }
 
   /** The unredacted answer; undefined if there is none, or its secrets are not available any more. */
-  #claimed<Q extends HostQuestion>(asked: Q, { id, answer, sealed }: InboxRow): GivenAnswer<Q> | undefined {
+  #restoreAnswer<Q extends HostQuestion>(
+    question: Q,
+    { id, answer, sealed }: InboxRow,
+  ): GivenAnswer<Q> | undefined {
     if (answer === undefined) return undefined
     const { value, by } = answer
     const restored = this.#redaction.restore(id, { value, ...(sealed !== undefined && { sealed }) })
-    if (asked.kind === 'input') this.#redaction.forget(id)
-    if (restored === undefined || !isAnswerTo(asked, restored.value)) return undefined
+    if (question.kind === 'input') this.#redaction.forget(id)
+    if (restored === undefined || !isAnswerTo(question, restored.value)) return undefined
     if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.deleteSealedAnswer(id)
-    return { answer: this.#redaction.withSecrets(asked, restored.value), by }
+    return { answer: this.#redaction.withSecrets(question, restored.value), by }
   }
 
   #refuseWhenFull(characters: number): void {
@@ -414,7 +418,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
 
   #store(question: HostQuestion, activity: number | null, suspended: InboxRow['suspended']): InboxRow {
     this.#owners.lock()
-    if (suspended !== undefined) this.#own.add(question.id)
+    if (suspended !== undefined) this.#claimedIds.add(question.id)
     const address = this.#owners.shared ? { address: this.#redaction.address } : {}
     return this.#deps.store.inbox.add({ question, activity, owner: this.#owners.me, suspended, ...address })
   }

@@ -27,7 +27,7 @@ export class InboxRedaction {
   readonly #redactor: SecretRedactor
   /** Unredacted answers given in this program, by question; not stored. */
   readonly #unredacted = new Map<string, unknown>()
-  #addressee: SealRecipient | undefined
+  #recipient: SealRecipient | undefined
 
   constructor(redactor: SecretRedactor) {
     this.#redactor = redactor
@@ -35,8 +35,8 @@ export class InboxRedaction {
 
   /** The public key to which others seal answers for this program. */
   get address(): string {
-    this.#addressee ??= createSealRecipient()
-    return this.#addressee.address
+    this.#recipient ??= createSealRecipient()
+    return this.#recipient.address
   }
 
   /** The redacted question, for surfaces and the store. */
@@ -71,7 +71,7 @@ export class InboxRedaction {
   restore(id: string, { value, sealed }: StoredAnswer): { value: unknown } | undefined {
     if (sealed === undefined) return { value }
     if (this.#unredacted.has(id)) return { value: this.#unredacted.get(id) }
-    const text = sealed === '' ? undefined : this.#addressee?.open(sealed, id)
+    const text = sealed === '' ? undefined : this.#recipient?.open(sealed, id)
     return text === undefined ? undefined : { value: readJson(text) }
   }
 

@@ -200,7 +200,7 @@ interface RecordedCall {
 /** The facts of a call's row that rules need. */
 function recordedCallOf(detail: JsonRecord): RecordedCall | undefined {
   const { tool, arguments: args, caller, decision, labels, annotations, base, cut } = detail
-  const knownCaller = callers.find((one) => one === caller)
+  const knownCaller = callers.find((candidate) => candidate === caller)
   const recordedDecision = decisionOf(decision)
   if (typeof tool !== 'string' || knownCaller === undefined || recordedDecision === undefined)
     return undefined

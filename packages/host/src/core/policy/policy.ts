@@ -189,7 +189,7 @@ function remembered({ verdict, scope, at }: Grant): Decision {
   return { verdict, rule: `remembered:${scope}`, author: userAuthor, at }
 }
 
-/** Whether a rule explicitly decides on data with this label. */
+/** Whether a matching rule allows or denies data with this label explicitly. */
 function isSettled(label: string, matched: readonly PolicyRule[]): boolean {
   return matched.some(
     (rule) => rule.label !== undefined && rule.verdict !== 'ask' && matchesGlob(rule.label, label),

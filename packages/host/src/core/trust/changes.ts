@@ -158,13 +158,13 @@ export class ChangeReview {
 
   review(review: Review): void {
     const { identity, waiting, isNew } = review
-    const about = waiting.map(({ seen }) => seen.hash).join(' ')
+    const hashes = waiting.map(({ seen }) => seen.hash).join(' ')
     const open = this.#open.get(identity)
-    if (open?.about === about) return
+    if (open?.about === hashes) return
     open?.withdraw.abort(new Error('its subject changed or was decided'))
     this.#open.delete(identity)
     if (waiting.length === 0) return
-    if (this.#deps.questions.canAsk('drift')) this.#ask(review, about)
+    if (this.#deps.questions.canAsk('drift')) this.#ask(review, hashes)
     else if (isNew) {
       this.#row(review, review.notify()).close('quarantined', { reason: 'no person can be asked here' })
       this.#warn(review, '. No person can be asked here')

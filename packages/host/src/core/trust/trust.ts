@@ -155,7 +155,10 @@ export class Trust implements TrustService {
       : this.gate(connection)('tool', definition)
   }
 
-  /** Throws an McpError 'INVALID' with the reason if a prompt or resource with that name may not be used. */
+  /**
+   * Checks that a prompt or resource may be used.
+   * @throws McpError 'INVALID' with the reason if it is disabled
+   */
   refuse(connection: ServerConnection, what: 'prompt' | 'resource', name: string): void {
     const definition =
       what === 'prompt'
@@ -204,7 +207,7 @@ export class Trust implements TrustService {
     ]
   }
 
-  /** What a call needs of `server`, without the search for changes and attacks, which takes milliseconds. */
+  /** The states of a server's definitions: as `server`, without changes and findings, whose search takes milliseconds. */
   states(connection: ServerConnection): { identity: string; items: ItemState[] } {
     const identity = this.#identity(connection)
     const items = [...this.#rowCache.rows(identity).values()].toSorted(byKindAndName).map(stateItem)

@@ -118,10 +118,10 @@ export function createResourceTextTable(
     })
   return {
     unavailable: index === undefined ? withoutFts5 : undefined,
-    put(given) {
+    put(newText) {
       if (index === undefined) return
       atomically(database, () => {
-        index.write(given)
+        index.write(newText)
         index.trim(oldest(), bounds)
       })
     },

@@ -8,7 +8,7 @@ import { type Sql, sqlOf } from './filter-sql.ts'
 
 const columns = `t.seq, t.at, t.tick, t.kind, t.server, t.connection, t.direction, t.method, t.tool, t.rpc, t.activity,
   t.cause, t.reply, t.status, t.ms, t.bytes, t.summary`
-const whole = `${columns}, t.payload, t.sha256, a.detail, e.detail AS end_detail`
+const wholeColumns = `${columns}, t.payload, t.sha256, a.detail, e.detail AS end_detail`
 const joins = 'LEFT JOIN activity a ON a.id = t.activity LEFT JOIN activity_end e ON e.activity = t.activity'
 const defaultLimit = 1_000
 /** Maximum parameters of one statement. */
@@ -64,7 +64,7 @@ export class Events {
 
   /** Oldest first, with payloads. */
   listWhole(query: TraceQuery = {}): WholeTraceEvent[] {
-    return this.#select(whole, joins, query).map(toWhole)
+    return this.#select(wholeColumns, joins, query).map(toWhole)
   }
 
   get(id: number): WholeTraceEvent | undefined {
@@ -75,7 +75,7 @@ export class Events {
   wholeByIds(ids: readonly number[]): WholeTraceEvent[] {
     return inChunks(ids, (batch) =>
       this.#all(
-        `SELECT ${whole} FROM trace t ${joins} WHERE t.seq IN (${placeholders(batch)}) ORDER BY t.seq`,
+        `SELECT ${wholeColumns} FROM trace t ${joins} WHERE t.seq IN (${placeholders(batch)}) ORDER BY t.seq`,
         batch,
       ),
     ).map(toWhole)
@@ -104,7 +104,10 @@ export class Events {
   /** Responses to these requests. */
   answersTo(ids: readonly number[]): WholeTraceEvent[] {
     return inChunks(ids, (batch) =>
-      this.#all(`SELECT ${whole} FROM trace t ${joins} WHERE t.reply IN (${placeholders(batch)})`, batch),
+      this.#all(
+        `SELECT ${wholeColumns} FROM trace t ${joins} WHERE t.reply IN (${placeholders(batch)})`,
+        batch,
+      ),
     ).map(toWhole)
   }
 

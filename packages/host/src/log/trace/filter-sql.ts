@@ -17,10 +17,10 @@ export function sqlOf(terms: readonly Term[]): Sql {
   const texts = terms.filter(isText)
   if (texts.length === 0) return facts
   if (texts.length === terms.length) return joined(texts.map((term) => termSql(term, 't')))
-  const whole = joined(texts.map((term) => termSql(term, 'w')))
+  const searches = joined(texts.map((term) => termSql(term, 'w')))
   return {
-    text: `${facts.text} AND EXISTS (SELECT 1 FROM trace w WHERE w.seq = t.seq AND ${whole.text})`,
-    values: [...facts.values, ...whole.values],
+    text: `${facts.text} AND EXISTS (SELECT 1 FROM trace w WHERE w.seq = t.seq AND ${searches.text})`,
+    values: [...facts.values, ...searches.values],
   }
 }
 
@@ -68,7 +68,7 @@ function inList(column: string, values: readonly SQLInputValue[]): Sql {
 
 function wordSql(column: string, patterns: readonly string[]): Sql {
   const exact = patterns.filter((one) => !one.includes('*'))
-  const globs = patterns.filter((one) => one.includes('*'))
+  const globs = patterns.filter((pattern) => pattern.includes('*'))
   const parts = [
     ...(exact.length === 0 ? [] : [inList(column, exact)]),
     ...globs.map((glob) => ({

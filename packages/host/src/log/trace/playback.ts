@@ -50,7 +50,7 @@ export async function playBack(
   }
 
   function refuse(id: unknown, method: string, params: JsonRecord): void {
-    const sameMethod = server.exchanges.filter((one) => one.method === method)
+    const sameMethod = server.exchanges.filter((exchange) => exchange.method === method)
     if (method === 'ping' || (method === 'logging/setLevel' && sameMethod.length === 0)) {
       send({ id, result: {} })
       return
@@ -155,7 +155,7 @@ interface Mismatch {
 }
 
 function unknownMethod(method: string, { exchanges }: RecordedServer): Mismatch {
-  const methods = [...new Set(exchanges.map((one) => one.method))].join(', ')
+  const methods = [...new Set(exchanges.map((exchange) => exchange.method))].join(', ')
   return {
     code: methodNotFound,
     message: oneLine(`The recording has no ${method}. It has ${methods || 'none'}`),
@@ -169,7 +169,7 @@ function unknownParams(
 ): Mismatch {
   const requested = withoutMeta(params)
   const [nearest] = sameMethod
-    .map((one) => ({ one, changes: changesBetween(withoutMeta(one.params), requested) }))
+    .map((exchange) => ({ one: exchange, changes: changesBetween(withoutMeta(exchange.params), requested) }))
     .sort((a, b) => a.changes.length - b.changes.length)
   const first = nearest?.changes[0]
   const where =

@@ -79,11 +79,15 @@ function recordedConnection(messages: readonly WholeTraceEvent[]): RecordedServe
       const answer = isRecord(result) ? { result } : { error }
       const question = event.reply === null ? undefined : questions.get(event.reply)
       if (question !== undefined) question.answer = answer
-      const asked = event.reply === null ? undefined : open.get(event.reply)
-      if (event.reply === null || asked === undefined) continue
+      const exchange = event.reply === null ? undefined : open.get(event.reply)
+      if (event.reply === null || exchange === undefined) continue
       open.delete(event.reply)
-      asked.answer = answer
-      if (asked.method === 'initialize' && isRecord(result) && typeof result['protocolVersion'] === 'string')
+      exchange.answer = answer
+      if (
+        exchange.method === 'initialize' &&
+        isRecord(result) &&
+        typeof result['protocolVersion'] === 'string'
+      )
         revision = result['protocolVersion']
     }
   }

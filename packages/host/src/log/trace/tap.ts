@@ -122,7 +122,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
   function answer(direction: 'sent' | 'received', message: JsonRpcMessage): void {
     if ('method' in message) return
     const pending = open[direction === 'sent' ? 'received' : 'sent']
-    const asked = message.id === undefined ? undefined : pending.get(message.id)
+    const request = message.id === undefined ? undefined : pending.get(message.id)
     if (message.id !== undefined) pending.delete(message.id)
     if (direction === 'received' && message.id !== undefined) rowOf.delete(message.id)
     const failed = 'error' in message || message.result['isError'] === true
@@ -131,14 +131,14 @@ export function createTap(server: string, deps: TapDeps): Tap {
     write({
       kind: 'wire',
       direction,
-      method: asked?.method ?? null,
-      tool: asked?.tool ?? null,
+      method: request?.method ?? null,
+      tool: request?.tool ?? null,
       rpc: message.id === undefined ? null : JSON.stringify(message.id),
-      cause: asked?.cause ?? null,
-      reply: asked?.entry ?? null,
+      cause: request?.cause ?? null,
+      reply: request?.entry ?? null,
       status: failed ? 'error' : 'ok',
-      ms: asked === undefined ? null : round(tick() - asked.tick),
-      summary: redactor.text(oneLine(`${asked?.method ?? 'answer'}: ${outcome}`)),
+      ms: request === undefined ? null : round(tick() - request.tick),
+      summary: redactor.text(oneLine(`${request?.method ?? 'answer'}: ${outcome}`)),
       payload: redactor.value(message),
     })
   }
@@ -171,7 +171,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
   const send: Fetch = async (url, init) => {
     const since = tick()
     const body = typeof init.body === 'string' ? bodyOf(init.body) : undefined
-    const asked = body?.id === undefined ? undefined : open.sent.get(body.id)
+    const openRequest = body?.id === undefined ? undefined : open.sent.get(body.id)
     const method = init.method ?? 'GET'
     const note = (status: string, details: Record<string, unknown>, outcome: string): void => {
       const request = {
@@ -184,9 +184,9 @@ export function createTap(server: string, deps: TapDeps): Tap {
         kind: 'http',
         direction: 'sent',
         method: body?.method ?? null,
-        tool: asked?.tool ?? null,
+        tool: openRequest?.tool ?? null,
         rpc: body?.id === undefined ? null : JSON.stringify(body.id),
-        cause: asked?.entry ?? null,
+        cause: openRequest?.entry ?? null,
         reply: null,
         status,
         ms: round(tick() - since),
@@ -215,9 +215,9 @@ export function createTap(server: string, deps: TapDeps): Tap {
       else answer(direction, message)
     },
     telemetry: {
-      begin(given) {
+      begin(telemetryRequest) {
         try {
-          return begin(given)
+          return begin(telemetryRequest)
         } catch (error) {
           deps.failed(error)
           return undefined
@@ -295,8 +295,8 @@ function maskedHeaders(headers: Headers, more: readonly string[] = []): Record<s
 }
 
 /** A URL without possible credentials. */
-function maskedUrl(given: URL): string {
-  const url = new URL(given)
+function maskedUrl(original: URL): string {
+  const url = new URL(original)
   if (url.username !== '') url.username = 'masked'
   if (url.password !== '') url.password = 'masked'
   for (const name of new Set(url.searchParams.keys())) {
