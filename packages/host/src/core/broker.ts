@@ -1,4 +1,4 @@
-import { type CallToolResult, McpError } from '@jackfield/sdk'
+import type { CallToolResult } from '@jackfield/sdk'
 import type { AskContext, Client } from '@jackfield/sdk/client'
 import { compileSchema, type Validator } from '@jackfield/sdk/schema'
 import { isVisibleTo } from '../apps/tool-app.ts'
@@ -6,7 +6,7 @@ import type { SuspendedCall } from '../log/store/inbox-tables.ts'
 import type { Catalog } from '../servers/catalog.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import { fixText, reasonWithFixes } from '../shared/failures.ts'
-import { frozenCopy, isRecord, type JsonRecord } from '../shared/json.ts'
+import type { JsonRecord } from '../shared/json.ts'
 import { reasonOf } from '../shared/text.ts'
 import type {
   BrokeredCall,
@@ -32,7 +32,7 @@ import {
   suspendedCall,
   withheldResult,
 } from './call-results.ts'
-import { subjectOf } from './policy/grants.ts'
+import { frozenArguments, subjectOf } from './policy/grants.ts'
 import { serverOrigin, toolDefinition } from './policy/identity.ts'
 import type { PolicySubject, Ruling } from './policy/policy.ts'
 import type { SuspendedCalls } from './suspended-calls.ts'
@@ -398,17 +398,6 @@ function appOnlyRuling({ tool }: CatalogTool, caller: Caller): (Ruling & { reaso
   const decision: Decision = { verdict: 'deny', rule: 'visibility', author: 'Jackfield' }
   const reason = 'it is for the app of its server only'
   return { decision, reason, remember: [], matched: [], grants: [], labels: [], readOnlyTools: [] }
-}
-
-function frozenArguments(input: JsonRecord): JsonRecord {
-  let copy: JsonRecord | undefined
-  try {
-    copy = frozenCopy(input)
-  } catch (error) {
-    throw new McpError('INVALID', `The arguments are no JSON: ${reasonOf(error)}`, { cause: error })
-  }
-  if (isRecord(copy)) return copy
-  throw new McpError('INVALID', 'The arguments must be a JSON object')
 }
 
 function refusalReason(decision: Decision): string {

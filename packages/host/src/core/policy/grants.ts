@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Tool } from '@jackfield/sdk'
+import { McpError, type Tool } from '@jackfield/sdk'
 import type { GrantKey, GrantTable, StoredGrant } from '../../log/store/answer-tables.ts'
 import { fingerprint } from '../../shared/fingerprint.ts'
-import { canonical, type JsonRecord } from '../../shared/json.ts'
+import { canonical, frozenCopy, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { reasonOf } from '../../shared/text.ts'
 import type {
   ArgumentTest,
   Caller,
@@ -225,4 +226,19 @@ export function subjectOf(
 ): PolicySubject {
   const base = 'command' in config ? (config.cwd ?? process.cwd()) : undefined
   return { server, identity, tool, arguments: args, caller, conversation, base, dataLabels: config.labels }
+}
+
+/**
+ * A frozen copy of the arguments of a call.
+ * @throws McpError 'INVALID' if they are not a JSON object
+ */
+export function frozenArguments(args: unknown): JsonRecord {
+  let copy: unknown
+  try {
+    copy = frozenCopy(args)
+  } catch (error) {
+    throw new McpError('INVALID', `The arguments are not JSON: ${reasonOf(error)}`, { cause: error })
+  }
+  if (isRecord(copy)) return copy
+  throw new McpError('INVALID', 'The arguments must be a JSON object')
 }

@@ -5,8 +5,7 @@ import { defined } from '@jackfield/sdk/internal'
 import { callers, problemWithRule } from '../../config/rule.ts'
 import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
 import type { Store } from '../../log/store/store.ts'
-import { canonical, frozenCopy, isRecord, type JsonRecord } from '../../shared/json.ts'
-import { reasonOf } from '../../shared/text.ts'
+import { canonical, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type {
   Caller,
   CatalogTool,
@@ -18,7 +17,7 @@ import type {
   ServerConfig,
   Verdict,
 } from '../../types/index.ts'
-import { createGrants, type Grants, subjectOf } from './grants.ts'
+import { createGrants, frozenArguments, type Grants, subjectOf } from './grants.ts'
 import { createLabels, createPolicy, type Policy, type ServerDefinitions } from './policy.ts'
 import { matches, strictest } from './rules.ts'
 
@@ -126,7 +125,7 @@ function createService(deps: ServiceDeps): PolicyService {
     },
     explain(tool, args, { caller = 'chat', typed = false, conversation } = {}) {
       const { entry, connection } = find(tool)
-      const subject = subjectOf(entry, connection, argumentsOf(args), { caller, conversation })
+      const subject = subjectOf(entry, connection, frozenArguments(args), { caller, conversation })
       const { decision, remember, matched, grants: fitting, labels } = policy.decide(subject, typed)
       const result = policy.decideResult(subject, typed)
       return { decision, remember, matched, grants: fitting, labels, ...defined({ result }) }
@@ -174,16 +173,6 @@ function createService(deps: ServiceDeps): PolicyService {
       return [...hitsByRule.values()]
     },
   }
-}
-
-function argumentsOf(args: unknown): JsonRecord {
-  try {
-    const copy = frozenCopy(args)
-    if (isRecord(copy)) return copy
-  } catch (error) {
-    throw new McpError('INVALID', `The arguments are not JSON: ${reasonOf(error)}`, { cause: error })
-  }
-  throw new McpError('INVALID', 'The arguments must be a JSON object')
 }
 
 interface RecordedCall {
