@@ -15,7 +15,7 @@ import { SuspendedSecrets } from './core/suspended-secrets.ts'
 import { Tasks } from './core/tasks.ts'
 import { Trust } from './core/trust/trust.ts'
 import { Gateways } from './gateway/gateway.ts'
-import { Connecting } from './host/connecting.ts'
+import { ConnectionFactory } from './host/connection-factory.ts'
 import { createQuestions } from './host/questions.ts'
 import { Requests } from './host/requests.ts'
 import { defaults, Events, Running } from './host/running.ts'
@@ -44,13 +44,15 @@ import { fingerprint } from './shared/fingerprint.ts'
 import { reasonOf } from './shared/text.ts'
 import type { ConnectionState, Host, HostOptions, Reconfigured, ServerDetails } from './types/index.ts'
 
+/** Milliseconds that closing waits for running work. */
 const closeWaitMs = 2_000
 /** Interval in milliseconds of checking whether another program wrote to the store. */
 const storePollMs = 50
 
 /**
- * Creates a host. Nothing starts before `start`. Throws a StoreError if the store cannot be opened, and an McpError 'INVALID' if
- * a root is not a plain local folder or a redaction pattern cannot be searched.
+ * Creates a host. No server is started before `start`.
+ * @throws StoreError if the store cannot be opened
+ * @throws McpError 'INVALID' if a root is not a local folder, or a redaction pattern cannot be searched in linear time
  */
 export function createHost(options: HostOptions): Host {
   checkRoots(options.roots)
@@ -86,7 +88,7 @@ class LiveHost implements Host {
   readonly apps: Host['apps']
   readonly #suspendedCalls: SuspendedCalls
   readonly #suspendedSecrets: SuspendedSecrets
-  readonly #connecting: Connecting
+  readonly #connectionFactory: ConnectionFactory
   readonly toolSearch: Host['toolSearch'] = createToolSearch(() => this.tools())
   readonly code: Host['code']
   readonly promptValues: Host['promptValues']
@@ -115,7 +117,7 @@ class LiveHost implements Host {
     this.#recorder = createRecorder(this.#redaction.log(this.#store.activity), {
       started: (id) => this.#events.emit({ type: 'activity-started', id }),
       row: (read) => {
-        if (this.#events.isHeard('activity')) this.#events.emit({ type: 'activity', row: read() })
+        if (this.#events.hasListener('activity')) this.#events.emit({ type: 'activity', row: read() })
       },
       failed: (error) =>
         process.emitWarning(
@@ -150,12 +152,12 @@ class LiveHost implements Host {
       recorder: this.#recorder,
       callTimeoutMs: options.callTimeoutMs,
       servers: this.#servers,
-      connecting: () => this.#connecting,
+      connectionFactory: () => this.#connectionFactory,
       redaction: this.#redaction,
       events: this.#events,
       running: this.#running,
-      usable: (server, tool) => this.trust.usable(server, tool),
-      passOn: (...passing) => this.#broker.passOn(...passing),
+      disabledReason: (server, tool) => this.trust.disabledReason(server, tool),
+      releaseResult: (...passing) => this.#broker.releaseResult(...passing),
       refusalToRepeat: (...repeating) => this.#broker.refusalToRepeat(...repeating),
     })
     this.#launch = new Launch({
@@ -229,7 +231,7 @@ class LiveHost implements Host {
       redact: (value) => this.#redaction.value(value),
       emit: (event) => this.#events.emit(event),
       connection: (name) => this.#servers.get(name),
-      passOn: (...passing) => this.#broker.passOn(...passing),
+      releaseResult: (...passing) => this.#broker.releaseResult(...passing),
       signal: this.#running.signal,
       follow: (work) => this.#running.follow(work),
     })
@@ -241,7 +243,7 @@ class LiveHost implements Host {
       },
       ['connection'],
     )
-    this.#connecting = new Connecting({
+    this.#connectionFactory = new ConnectionFactory({
       taskExtension: this.tasks.extension,
       options,
       states: this.#states,
@@ -262,7 +264,7 @@ class LiveHost implements Host {
     })
     if (options.surface !== undefined) this.inbox.attach(options.surface)
     for (const [name, config] of Object.entries(options.servers))
-      this.#servers.set(name, this.#connecting.make(name, config))
+      this.#servers.set(name, this.#connectionFactory.create(name, config))
     this.trust = new Trust({
       table: this.#store.trust,
       servers: () => this.#servers,
@@ -311,8 +313,8 @@ class LiveHost implements Host {
       policy: this.#rules.policy,
       trust: (server) => this.trust.server(server),
       containsSecret: (value) => this.#redaction.value(value) !== value,
-      usable: (server, tool) => this.trust.usable(server, tool),
-      openRequiredUrls: (server, ...failed) => this.#connecting.openRequiredUrls(server, ...failed),
+      disabledReason: (server, tool) => this.trust.disabledReason(server, tool),
+      openRequiredUrls: (server, ...failed) => this.#connectionFactory.openRequiredUrls(server, ...failed),
       callTimeoutMs: options.callTimeoutMs ?? defaults.callTimeoutMs,
       emit: (event) => this.#events.emit(event),
     })
@@ -320,7 +322,7 @@ class LiveHost implements Host {
       table: this.#store.apps,
       catalog: this.#catalog,
       nameOf: (shown) => this.#shownCatalog.nameOf(shown),
-      usable: (server, tool) => this.trust.usable(server, tool),
+      disabledReason: (server, tool) => this.trust.disabledReason(server, tool),
       questions: this.inbox,
       recorder: this.#recorder,
       call: this.call,
@@ -375,7 +377,7 @@ class LiveHost implements Host {
     await Promise.all(servers.map((server) => server.start()))
   }
 
-  /** Starts servers that failed for want of this secret. Consent to start them is asked for as at any other start. */
+  /** Starts the servers that failed because this secret was missing. Consent is asked for as at any other start. */
   #startServersWithout(secret: string): void {
     for (const [name, { state }] of this.#servers) {
       if (state.state !== 'failed') continue
@@ -400,7 +402,7 @@ class LiveHost implements Host {
       reconfigure(
         servers,
         this.#servers,
-        (name, config) => this.#connecting.make(name, config),
+        (name, config) => this.#connectionFactory.create(name, config),
         (name) => this.#states.delete(name),
       ),
     )
@@ -450,8 +452,8 @@ class LiveHost implements Host {
         signal,
       )
       .then(
-        (whole) => {
-          const done = this.#redaction.value(whole)
+        (unredacted) => {
+          const done = this.#redaction.value(unredacted)
           this.tasks.settled(done)
           return done
         },
@@ -545,7 +547,7 @@ class LiveHost implements Host {
   }
 
   async #end(): Promise<void> {
-    this.#suspendedCalls.removeOver()
+    this.#suspendedCalls.removeEnded()
     this.inbox.close()
     this.#running.end()
     const closing = [...this.#servers.values()].map((server) => server.close())

@@ -3,7 +3,7 @@ import type { AppPage, AppReply } from '../types/index.ts'
 import { appProtocol } from './tool-app.ts'
 
 /** Maximum characters of one app message as JSON. */
-const maxMessage = 1_048_576
+const maxMessageCharacters = 1_048_576
 /** Rate limit of app messages: burst, and messages per second; others are dropped. */
 const burst = 200
 const perSecond = 50
@@ -76,7 +76,7 @@ export class AppBridge {
   readonly #options: AppBridgeOptions
   #context: AppHostContext
   #state: 'new' | 'initializing' | 'ready' | 'closed' = 'new'
-  #waiting: { readonly method: string; readonly params: object }[] = []
+  #queued: { readonly method: string; readonly params: object }[] = []
   #allowance = burst
   #countedMs = performance.now()
   #teardown: (() => void) | undefined
@@ -94,18 +94,18 @@ export class AppBridge {
   /** Handles a message of the app. Anything else is ignored. */
   receive(message: unknown): void {
     if (this.#state === 'closed' || !isMembers(message) || message['jsonrpc'] !== '2.0') return
-    if (!this.#mayRead() || !isShort(message)) {
+    if (!this.#isWithinRate() || !isShort(message)) {
       const { id } = message
       if (isId(id) && message['method'] !== undefined)
         this.#fail(id, -32_000, 'The message is too large, or there are too many')
       return
     }
     const { id, method, params } = message
-    const given = isMembers(params) ? params : {}
+    const memberParams = isMembers(params) ? params : {}
     if (typeof method !== 'string') {
       if (id === teardownId) this.#teardown?.()
-    } else if (isId(id)) void this.#answer(id, method, given)
-    else if (id === undefined) this.#note(method, given)
+    } else if (isId(id)) void this.#answer(id, method, memberParams)
+    else if (id === undefined) this.#handleNotification(method, memberParams)
   }
 
   /** Sends the arguments of the call that the app shows. */
@@ -125,13 +125,13 @@ export class AppBridge {
 
   /** Updates the host context; unchanged members may be omitted. */
   contextChanged(change: AppHostContext): void {
-    const fresh = Object.entries(change).filter(
+    const changed = Object.entries(change).filter(
       ([name, value]) => JSON.stringify(value) !== JSON.stringify(members(this.#context)[name]),
     )
-    if (fresh.length === 0) return
+    if (changed.length === 0) return
     this.#context = { ...this.#context, ...change }
     // Before initialization, the handshake delivers the whole context.
-    if (this.isReady) this.#notify('ui/notifications/host-context-changed', Object.fromEntries(fresh))
+    if (this.isReady) this.#notify('ui/notifications/host-context-changed', Object.fromEntries(changed))
   }
 
   /** Lets the app save its state for at most a second. Its messages are ignored afterwards. */
@@ -147,7 +147,7 @@ export class AppBridge {
       clearTimeout(timer)
     }
     this.#state = 'closed'
-    this.#waiting = []
+    this.#queued = []
   }
 
   async #answer(id: Id, method: string, params: Members): Promise<void> {
@@ -195,14 +195,14 @@ export class AppBridge {
     })
   }
 
-  #note(method: string, params: Members): void {
+  #handleNotification(method: string, params: Members): void {
     const { onSize, onClose, onReady } = this.#options
     if (method === 'ui/notifications/initialized') {
       if (this.#state !== 'initializing') return
       this.#state = 'ready'
-      const waiting = this.#waiting
-      this.#waiting = []
-      for (const { method: name, params: given } of waiting) this.#notify(name, given)
+      const queued = this.#queued
+      this.#queued = []
+      for (const { method: name, params: queuedParams } of queued) this.#notify(name, queuedParams)
       onReady?.()
     } else if (this.#state !== 'ready') return
     else if (method === 'ui/notifications/request-teardown') onClose?.()
@@ -223,7 +223,7 @@ export class AppBridge {
   /** Sends a message after initialization. */
   #notify(method: string, params: object): void {
     if (this.#state === 'ready') this.#options.post({ jsonrpc: '2.0', method, params })
-    else if (this.#state !== 'closed') this.#waiting.push({ method, params })
+    else if (this.#state !== 'closed') this.#queued.push({ method, params })
   }
 
   #reply(id: Id, result: object): void {
@@ -234,7 +234,7 @@ export class AppBridge {
     this.#options.post({ jsonrpc: '2.0', id, error: { code, message } })
   }
 
-  #mayRead(): boolean {
+  #isWithinRate(): boolean {
     const now = performance.now()
     this.#allowance = Math.min(burst, this.#allowance + ((now - this.#countedMs) / 1_000) * perSecond)
     this.#countedMs = now
@@ -264,7 +264,7 @@ function isSize(value: unknown): value is number {
 
 function isShort(message: Members): boolean {
   try {
-    return JSON.stringify(message).length <= maxMessage
+    return JSON.stringify(message).length <= maxMessageCharacters
   } catch {
     return false
   }

@@ -6,7 +6,7 @@ import type { AppFile } from '../types/index.ts'
 const maxFiles = 8
 /** Maximum characters of their contents. */
 const maxCharacters = 524_288
-const maxName = 120
+const maxNameCharacters = 120
 
 /**
  * The files of `ui/download-file`: embedded resources, or links to resources of the app's own server.
@@ -47,12 +47,12 @@ function fileOf(resource: unknown): AppFile {
   if (!isRecord(resource) || typeof resource['uri'] !== 'string')
     throw new RpcError(ErrorCode.InvalidParams, 'A file needs a "uri"')
   const { uri, mimeType, text, blob } = resource
-  const of = {
+  const file = {
     name: nameOf(uri),
     mimeType: typeof mimeType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(mimeType) ? mimeType : defaultType,
   }
-  if (typeof text === 'string') return { ...of, text, bytes: Buffer.byteLength(text) }
-  if (typeof blob === 'string') return { ...of, blob, bytes: Buffer.byteLength(blob, 'base64') }
+  if (typeof text === 'string') return { ...file, text, bytes: Buffer.byteLength(text) }
+  if (typeof blob === 'string') return { ...file, blob, bytes: Buffer.byteLength(blob, 'base64') }
   throw new RpcError(ErrorCode.InvalidParams, 'A file needs "text" or "blob"')
 }
 
@@ -67,9 +67,9 @@ function nameOf(uri: string): string {
   } catch {
     // Invalid percent-encoding: the name is used as it is.
   }
-  const plain = makeVisible(name)
+  const safeName = makeVisible(name)
     .replaceAll(/[\\/:*?"<>|\s]+/g, '_')
     .replace(/^\.+/, '')
-    .slice(-maxName)
-  return plain === '' ? 'download' : plain
+    .slice(-maxNameCharacters)
+  return safeName === '' ? 'download' : safeName
 }

@@ -37,7 +37,7 @@ export function readPage(
   { contents }: ReadResourceResult,
   listed: Resource | undefined,
 ): ReadPage {
-  const content = contents.find((one) => one.uri === uri) ?? contents[0]
+  const content = contents.find((candidate) => candidate.uri === uri) ?? contents[0]
   if (content === undefined) throw new McpError('INVALID', `The app ${uri} has no contents.`)
   if (!isAppType(content.mimeType))
     throw new McpError(
@@ -76,23 +76,24 @@ function uiOf(meta: unknown): JsonRecord | undefined {
   return isRecord(ui) ? ui : undefined
 }
 
-/** Schemes and wildcards allowed in each list by the extension. */
-const lists: Readonly<Record<keyof AppCsp, { readonly sockets: boolean }>> = {
+/** The lists of a `csp`, and whether WebSocket origins are allowed in them. */
+const cspLists: Readonly<Record<keyof AppCsp, { readonly sockets: boolean }>> = {
   connectDomains: { sockets: true },
   resourceDomains: { sockets: false },
   frameDomains: { sockets: false },
   baseUriDomains: { sockets: false },
 }
 
-const origin = /^(https|http|wss|ws):\/\/(\*\.)?([a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:]+\])(:\d{1,5})?\/?$/i
+const originPattern =
+  /^(https|http|wss|ws):\/\/(\*\.)?([a-z0-9-]+(?:\.[a-z0-9-]+)*|\[[0-9a-f:]+\])(:\d{1,5})?\/?$/i
 const loopback = /^(localhost|(.+\.)?localhost|127(\.\d+){3}|\[::1\])$/
 
 /** The valid origins of a page. Others are dropped and reported, since they would go into a header. */
 function cspOf(requested: unknown, ignored: string[]): AppCsp {
   const csp: { -readonly [K in keyof AppCsp]: string[] } = {}
-  for (const [name, { sockets }] of Object.entries(lists)) {
+  for (const [name, { sockets }] of Object.entries(cspLists)) {
     const entries: unknown = isRecord(requested) ? requested[name] : undefined
-    if (!Array.isArray(entries) || !isList(name)) continue
+    if (!Array.isArray(entries) || !isCspList(name)) continue
     const origins = new Set<string>()
     for (const entry of entries) {
       const parsedOrigin = originOf(entry, sockets)
@@ -104,13 +105,13 @@ function cspOf(requested: unknown, ignored: string[]): AppCsp {
   return csp
 }
 
-function isList(name: string): name is keyof AppCsp {
-  return Object.hasOwn(lists, name)
+function isCspList(name: string): name is keyof AppCsp {
+  return Object.hasOwn(cspLists, name)
 }
 
 function originOf(entry: unknown, sockets: boolean): string | undefined {
   const [, scheme = '', wildcard = '', host = '', port = ''] =
-    typeof entry === 'string' ? (origin.exec(entry) ?? []) : []
+    typeof entry === 'string' ? (originPattern.exec(entry) ?? []) : []
   const [protocol, name] = [scheme.toLowerCase(), host.toLowerCase()]
   if (protocol === '' || (protocol.startsWith('ws') && !sockets)) return undefined
   const isSecure = protocol === 'https' || protocol === 'wss'
@@ -121,12 +122,12 @@ function originOf(entry: unknown, sockets: boolean): string | undefined {
 }
 
 /** Whether a version requests no more than another one. */
-export function asksForNoMore(version: AppVersion, than: AppVersion): boolean {
-  const isWithin = (one: readonly string[] = [], other: readonly string[] = []): boolean =>
-    one.every((entry) => other.includes(entry))
+export function asksForNoMore(version: AppVersion, other: AppVersion): boolean {
+  const isWithin = (inner: readonly string[] = [], outer: readonly string[] = []): boolean =>
+    inner.every((entry) => outer.includes(entry))
   return (
-    Object.keys(lists).every((name) => !isList(name) || isWithin(version.csp[name], than.csp[name])) &&
-    isWithin(version.permissions, than.permissions)
+    Object.keys(cspLists).every((name) => !isCspList(name) || isWithin(version.csp[name], other.csp[name])) &&
+    isWithin(version.permissions, other.permissions)
   )
 }
 

@@ -19,14 +19,16 @@ export interface ActiveRequest {
   taskId?: string
 }
 
+/** The request that caused a server request, as far as it is known. */
 export interface RequestOrigin {
   cause: Cause
   /** The row that caused the question; null if unknown. */
   row: number | null
 }
 
-/** How long an unanswered request may still be running at its server, and how many are remembered for each server. */
+/** Milliseconds for which a request without a response may still run at its server. */
 const abandonedMs = 600_000
+/** Maximum remembered requests without a response for each server. */
 const maxAbandoned = 32
 
 /** Requests in progress by server, to find the cause of a server request. */
@@ -51,12 +53,12 @@ export class ActiveRequests {
     }
   }
 
-  /** The server created a task for the request of this row. */
+  /** Records that the server created a task for the request of this row. */
   becameTask(server: string, row: number, taskId: string): void {
     for (const request of this.#open.get(server) ?? []) if (request.row === row) request.taskId = taskId
   }
 
-  /** The connection ended, and all its requests with it. */
+  /** Ends all requests of a server whose connection ended. */
   disconnected(server: string): void {
     this.#open.get(server)?.clear()
     this.#abandoned.delete(server)
@@ -67,19 +69,19 @@ export class ActiveRequests {
    * server request that is sent only during a call (`within`) belongs to the only call in progress, unless a recently
    * abandoned call may still run at the server. Otherwise the cause stays unknown.
    */
-  find(server: string, asked: AskContext['cause'], within = true): RequestOrigin {
-    const exact = this.#exact(server, asked?.params['arguments'])
+  find(server: string, reported: AskContext['cause'], within = true): RequestOrigin {
+    const exact = this.#exact(server, reported?.params['arguments'])
     if (exact !== undefined) return originOf(exact)
     const open = [...(this.#open.get(server) ?? [])]
     const possible = within && open.length > 0 ? [...open, ...this.#stillRunning(server)] : []
-    const matching = asked === undefined ? possible : open.filter((request) => matches(request, asked))
+    const matching = reported === undefined ? possible : open.filter((request) => matches(request, reported))
     const request = matching.length === 1 ? matching[0] : undefined
-    const cause = request ?? sameForAll(matching)
-    if (cause === undefined) return { cause: { server, ...commonCause(matching) }, row: null }
-    return { ...originOf(cause), row: request?.row ?? null }
+    const equivalent = request ?? firstIfAllEqual(matching)
+    if (equivalent === undefined) return { cause: { server, ...commonCause(matching) }, row: null }
+    return { ...originOf(equivalent), row: request?.row ?? null }
   }
 
-  /** The request with these arguments themselves, not with equal ones. */
+  /** The request with this arguments object, compared by reference. */
   #exact(server: string, args: unknown): ActiveRequest | undefined {
     if (args === undefined) return undefined
     for (const request of this.#open.get(server) ?? []) if (request.arguments === args) return request
@@ -89,7 +91,7 @@ export class ActiveRequests {
   #stillRunning(server: string): ActiveRequest[] {
     const abandoned = this.#abandoned.get(server) ?? new Map<ActiveRequest, number>()
     const since = performance.now() - abandonedMs
-    for (const [request, at] of abandoned) if (at < since) abandoned.delete(request)
+    for (const [request, endMs] of abandoned) if (endMs < since) abandoned.delete(request)
     return [...abandoned.keys()]
   }
 }
@@ -130,9 +132,9 @@ function commonCause([first, ...rest]: readonly ActiveRequest[]): Pick<Cause, 'c
   return { conversation, ...(caller !== undefined && { caller }) }
 }
 
-/** One of several identical requests. */
-function sameForAll(requests: readonly ActiveRequest[]): ActiveRequest | undefined {
+/** The first of several requests that are equal except for their rows and tasks; undefined if they differ. */
+function firstIfAllEqual(requests: readonly ActiveRequest[]): ActiveRequest | undefined {
   const [first, ...rest] = requests
-  const text = (request: ActiveRequest): string => canonical({ ...request, row: 0, taskId: null })
-  return first !== undefined && rest.every((other) => text(other) === text(first)) ? first : undefined
+  const textOf = (request: ActiveRequest): string => canonical({ ...request, row: 0, taskId: null })
+  return first !== undefined && rest.every((other) => textOf(other) === textOf(first)) ? first : undefined
 }

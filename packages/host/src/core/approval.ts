@@ -24,7 +24,7 @@ export interface ApprovalDeps {
   policy: Policy
   questions: QuestionQueue
   recorder: Recorder
-  /** Information about a server. */
+  /** The findings about a server, and the trust state of its definitions. */
   trust: (server: string) => Pick<ServerTrust, 'findings' | 'items'>
   /** Whether a value contains a known secret. */
   containsSecret: (value: unknown) => boolean
@@ -45,14 +45,14 @@ type ApprovalResult =
   | { allowed: true; result: CallToolResult; by: string }
   | { allowed: false; outcome: 'denied' | 'cancelled' | 'error'; reason: string }
 
-/** How often invalid arguments are returned to the user. */
+/** Maximum questions about one call: arguments edited into invalid ones are shown again. */
 const maxQuestions = 5
 
 /**
- * Asks the user about one call. Anything but an explicit approval is a refusal; the returned value is what the user saw or
- * edited.
+ * Asks the user whether one call may run. Anything but an explicit approval is a refusal, and so is an error. Approved arguments
+ * are exactly those that the user saw or edited.
  */
-export async function approval(
+export async function requestApproval(
   request: ApprovalRequest,
   deps: ApprovalDeps,
   signal: AbortSignal,
@@ -79,9 +79,9 @@ export async function approval(
     },
   })
   try {
-    const { outcome, detail, approved } = await ask(request, deps, row.id, signal)
+    const { outcome, detail, approval } = await ask(request, deps, row.id, signal)
     row.close(outcome, detail)
-    return approved
+    return approval
   } catch (error) {
     if (signal.aborted) {
       row.close('withdrawn')
@@ -95,10 +95,10 @@ export async function approval(
   }
 }
 
-interface Answer {
+interface ApprovalOutcome {
   outcome: string
   detail: JsonRecord
-  approved: ApprovalResult
+  approval: ApprovalResult
 }
 
 async function ask(
@@ -106,11 +106,11 @@ async function ask(
   { policy, questions, trust, containsSecret }: ApprovalDeps,
   activity: number,
   signal: AbortSignal,
-): Promise<Answer> {
-  const { arguments: given } = subject
-  let shown = given
+): Promise<ApprovalOutcome> {
+  const { arguments: original } = subject
+  let shown = original
   let problem: string | undefined
-  for (let puts = 0; puts < maxQuestions; puts += 1) {
+  for (let attempt = 0; attempt < maxQuestions; attempt += 1) {
     const question = {
       kind: 'approval',
       id: randomUUID(),
@@ -123,7 +123,7 @@ async function ask(
       likeness:
         ruling.remember.length === 0
           ? []
-          : argumentPatternsOf(shown, subject.base).filter((alike) => !containsSecret(alike)),
+          : argumentPatternsOf(shown, subject.base).filter((pattern) => !containsSecret(pattern)),
       ...(ruling.readOnlyTools.length > 0 && { readOnlyTools: ruling.readOnlyTools }),
       labels: ruling.labels,
       origin,
@@ -133,7 +133,7 @@ async function ask(
     const { answer, by } = await questions.ask(question, { signal, activity })
     if (answer.verdict === 'respond') {
       const result = checkedResult(answer.result, by)
-      return { outcome: 'answered', detail: { by, result }, approved: { allowed: true, result, by } }
+      return { outcome: 'answered', detail: { by, result }, approval: { allowed: true, result, by } }
     }
     const { remember } = answer
     if (remember !== undefined) checkRemember(remember, by)
@@ -145,16 +145,16 @@ async function ask(
     if (answer.verdict === 'deny') {
       const reason = `the person refused${answer.reason === undefined ? '' : `: ${answer.reason}`}`
       const detail = { by, reason: answer.reason ?? null, remembered: savedRemember() }
-      return { outcome: 'denied', detail, approved: { allowed: false, outcome: 'denied', reason } }
+      return { outcome: 'denied', detail, approval: { allowed: false, outcome: 'denied', reason } }
     }
     const args = answer.arguments === undefined ? shown : frozenCopy(answer.arguments)
     if (!isRecord(args)) throw new Error(`${by} gave arguments that are not an object`)
-    const edited = canonical(args) !== canonical(given)
+    const edited = canonical(args) !== canonical(original)
     problem = edited ? problemWithArguments(entry, args) : undefined
     shown = args
     if (problem !== undefined) continue
     const detail = { by, edited, ...(edited && { sent: args }), remembered: savedRemember() }
-    return { outcome: 'allowed', detail, approved: { allowed: true, arguments: args, edited } }
+    return { outcome: 'allowed', detail, approval: { allowed: true, arguments: args, edited } }
   }
   throw new Error(`the edited arguments do not fit the tool: ${problem}`)
 }
@@ -199,19 +199,19 @@ interface ReleaseResult {
   release: NonNullable<BrokeredCall['release']>
 }
 
-/** Releases a result as decided by policy or the user. The call has already run; only its result is withheld or released. */
-export async function release(
+/** Releases or withholds the result of a call that has run, as the decision says; with `ask`, as the user answers. */
+export async function decideRelease(
   request: ReleaseRequest,
   { questions, recorder }: ApprovalDeps,
   signal: AbortSignal,
 ): Promise<ReleaseResult> {
   const { entry, subject, decision } = request
-  const keep = (reason: string): ReleaseResult => ({
+  const withhold = (reason: string): ReleaseResult => ({
     result: withheldResult(entry, reason),
     release: { decision, outcome: 'withheld' },
   })
-  const pass: ReleaseResult = { result: request.result, release: { decision, outcome: 'passed' } }
-  if (decision.verdict === 'allow') return pass
+  const unchanged: ReleaseResult = { result: request.result, release: { decision, outcome: 'passed' } }
+  if (decision.verdict === 'allow') return unchanged
   const row = recorder.open({
     kind: 'result',
     server: entry.server,
@@ -221,11 +221,11 @@ export async function release(
   })
   if (decision.verdict === 'deny') {
     row.close('denied', { reason: 'withheld by the rule' })
-    return keep(`rule "${decision.rule}" withholds it`)
+    return withhold(`rule "${decision.rule}" withholds it`)
   }
   if (!questions.canAsk('result')) {
     row.close('denied', { reason: 'no-surface' })
-    return keep(`${cannotAsk(questions.names)}, and rule "${decision.rule}" says to ask`)
+    return withhold(`${cannotAsk(questions.names)}, and rule "${decision.rule}" says to ask`)
   }
   try {
     const question = {
@@ -240,15 +240,15 @@ export async function release(
     const { answer, by } = await questions.ask(question, { signal, activity: row.id })
     if (answer.verdict === 'deny') {
       row.close('denied', { by, reason: answer.reason ?? null })
-      return keep(`the person refused${answer.reason === undefined ? '' : `: ${answer.reason}`}`)
+      return withhold(`the person refused${answer.reason === undefined ? '' : `: ${answer.reason}`}`)
     }
     const result = answer.result === undefined ? request.result : checkedResult(answer.result, by)
     const edited = canonical(result) !== canonical(request.result)
     row.close('allowed', { by, edited, ...(edited && { passed: result }) })
-    return edited ? { result, release: { decision, outcome: 'edited' } } : pass
+    return edited ? { result, release: { decision, outcome: 'edited' } } : unchanged
   } catch (error) {
     row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
-    return keep(
+    return withhold(
       signal.aborted
         ? 'the call was cancelled meanwhile'
         : `the question could not be asked: ${reasonOf(error)}`,

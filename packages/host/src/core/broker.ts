@@ -1,4 +1,4 @@
-import { type CallToolResult, McpError } from '@jackfield/sdk'
+import type { CallToolResult } from '@jackfield/sdk'
 import type { AskContext, Client } from '@jackfield/sdk/client'
 import { compileSchema, type Validator } from '@jackfield/sdk/schema'
 import { isVisibleTo } from '../apps/tool-app.ts'
@@ -6,7 +6,7 @@ import type { SuspendedCall } from '../log/store/inbox-tables.ts'
 import type { Catalog } from '../servers/catalog.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import { fixText, reasonWithFixes } from '../shared/failures.ts'
-import { frozenCopy, isRecord, type JsonRecord } from '../shared/json.ts'
+import type { JsonRecord } from '../shared/json.ts'
 import { reasonOf } from '../shared/text.ts'
 import type {
   BrokeredCall,
@@ -19,7 +19,7 @@ import type {
   HostEvent,
 } from '../types/index.ts'
 import type { ActiveRequests } from './active-requests.ts'
-import { type ApprovalDeps, approval, release } from './approval.ts'
+import { type ApprovalDeps, decideRelease, requestApproval } from './approval.ts'
 import {
   type CallFailure,
   denial,
@@ -28,11 +28,11 @@ import {
   failure,
   failureOf,
   invalidArguments,
-  isTransport,
+  isTransportError,
   suspendedCall,
   withheldResult,
 } from './call-results.ts'
-import { subjectOf } from './policy/grants.ts'
+import { frozenArguments, subjectOf } from './policy/grants.ts'
 import { serverOrigin, toolDefinition } from './policy/identity.ts'
 import type { PolicySubject, Ruling } from './policy/policy.ts'
 import type { SuspendedCalls } from './suspended-calls.ts'
@@ -49,7 +49,7 @@ interface BrokerDeps extends ApprovalDeps {
   callTimeoutMs: number
   emit: (event: HostEvent) => void
   /** Why a tool is disabled, regardless of policy; undefined if it is enabled. */
-  usable?: ((server: string, tool: string) => string | undefined) | undefined
+  disabledReason?: ((server: string, tool: string) => string | undefined) | undefined
   /** Asks for the URL elicitations that a failed call requires; true if it can be retried. */
   openRequiredUrls?: ((server: string, error: unknown, context: AskContext) => Promise<boolean>) | undefined
 }
@@ -58,17 +58,17 @@ type BrokerOptions = HostCallOptions & Required<Pick<HostCallOptions, 'typed' | 
 
 type ResultFields = Partial<
   Pick<BrokeredCall, 'denied' | 'edited' | 'error' | 'suspended' | 'answeredBy' | 'release'> & {
-    given: CallToolResult
+    toolResult: CallToolResult
   }
 >
 
 /** The result as released to a caller. */
 type ReleasedResult = Pick<BrokeredCall, 'result' | 'release'>
 
-/** A call not started by this host. */
+/** A call that another program started, or an earlier run of this one. */
 type ResumedCall = Pick<SuspendedCall['request'], 'server' | 'tool' | 'arguments' | 'caller' | 'conversation'>
 
-/** The only path to an effect: policy, a question if policy requires it, the call, and its activity row. */
+/** Runs every tool call: policy, a question if policy requires it, the call, and its activity row. */
 export class Broker {
   readonly #deps: BrokerDeps
 
@@ -76,15 +76,18 @@ export class Broker {
     this.#deps = deps
   }
 
-  /** Throws an McpError 'NOT_FOUND' for an unknown name, 'INVALID' for arguments that are no JSON object; otherwise returns a result. */
-  async call(name: string, given: JsonRecord, options: BrokerOptions): Promise<BrokeredCall> {
+  /**
+   * Calls a tool. A refusal or a failure is a result.
+   * @throws McpError 'NOT_FOUND' for an unknown name, 'INVALID' for arguments that are not a JSON object
+   */
+  async call(name: string, input: JsonRecord, options: BrokerOptions): Promise<BrokeredCall> {
     const { catalog, policy, recorder } = this.#deps
     const { entry, connection } = catalog.tool(name)
-    const args = copyOf(given)
+    const args = frozenArguments(input)
     const { caller, conversation, typed, signal } = options
     const subject = subjectOf(entry, connection, args, options)
-    const outOfUse = this.#outOfUse(entry) ?? notForModels(entry, caller)
-    const ruling = outOfUse ?? policy.decide(subject, typed)
+    const disabled = this.#disabledRuling(entry) ?? appOnlyRuling(entry, caller)
+    const ruling = disabled ?? policy.decide(subject, typed)
     const { decision } = ruling
     const cause = options.cause ?? null
     const row = await recorder.openSoon({
@@ -107,11 +110,15 @@ export class Broker {
     const finish = async (
       outcome: string,
       result: CallToolResult,
-      more: ResultFields = {},
+      fields: ResultFields = {},
     ): Promise<BrokeredCall> => {
-      const { denied = false, given: own = result, ...details } = more
+      const { denied = false, toolResult: recorded = result, ...details } = fields
       const { edited, ...rest } = details
-      await row.closeSoon(outcome, { result: own, ...rest, ...(edited !== undefined && { sent: edited }) })
+      await row.closeSoon(outcome, {
+        result: recorded,
+        ...rest,
+        ...(edited !== undefined && { sent: edited }),
+      })
       return { result, denied, decision, activity: row.id, ...details }
     }
 
@@ -119,7 +126,7 @@ export class Broker {
     const isForModel =
       caller !== 'cli' && caller !== 'person' && !(caller === 'code' && conversation === undefined)
     if (decision.verdict === 'deny') {
-      const reason = outOfUse?.reason ?? withReason(decision)
+      const reason = disabled?.reason ?? refusalReason(decision)
       return finish('denied', denial(entry, reason, isForModel), { denied: true })
     }
     const { rules } = policy
@@ -130,7 +137,7 @@ export class Broker {
       const problem = problemWithArguments(entry, args)
       if (problem !== undefined) return finish('error', invalidArguments(entry, problem))
       const request = { entry, subject, ruling, origin: serverOrigin(connection.config), row: row.id }
-      const answer = await approval(request, this.#deps, signal)
+      const answer = await requestApproval(request, this.#deps, signal)
       if (!answer.allowed) {
         if (answer.outcome !== 'cancelled')
           return finish(answer.outcome, denial(entry, answer.reason, isForModel), { denied: true })
@@ -142,9 +149,11 @@ export class Broker {
       if (answer.edited) edited = { edited: sent }
       // The rules may have changed while the question was open, and may forbid the edited call.
       const isSame = policy.rules === rules && !answer.edited
-      const now = isSame ? undefined : policy.decide({ ...subject, arguments: sent }, typed)
-      if (now?.decision.verdict === 'deny') {
-        return finish('denied', denial(entry, withReason(now.decision), isForModel), { denied: true })
+      const newRuling = isSame ? undefined : policy.decide({ ...subject, arguments: sent }, typed)
+      if (newRuling?.decision.verdict === 'deny') {
+        return finish('denied', denial(entry, refusalReason(newRuling.decision), isForModel), {
+          denied: true,
+        })
       }
     }
 
@@ -166,34 +175,37 @@ export class Broker {
       isAsked,
       options,
     )
-    const more = {
+    const details = {
       ...edited,
       ...(error !== undefined && { error }),
       ...(outcome === 'suspended' && { suspended: true }),
     }
-    if (outcome !== 'ok' && (outcome !== 'error' || error !== undefined)) return finish(outcome, result, more)
-    const passed = await this.#pass(entry, { ...subject, arguments: sent }, result, row.id, typed, signal)
+    if (outcome !== 'ok' && (outcome !== 'error' || error !== undefined))
+      return finish(outcome, result, details)
+    const passed = await this.#release(entry, { ...subject, arguments: sent }, result, row.id, typed, signal)
     return finish(outcome, passed.result, {
-      ...more,
-      ...(passed.release !== undefined && { given: result, release: passed.release }),
+      ...details,
+      ...(passed.release !== undefined && { toolResult: result, release: passed.release }),
     })
   }
 
-  /** Releases the result of a call started by another program to its caller, as policy decides. */
-  passOn(
+  /** Releases or withholds the result of a resumed call, as policy decides; `row` is that of the call. */
+  releaseResult(
     { server, tool, ...call }: ResumedCall,
     result: CallToolResult,
     row: number,
     signal: AbortSignal,
   ): Promise<ReleasedResult> {
     const { catalog } = this.#deps
-    const entry = catalog.tools().find((one) => one.server === server && one.tool.name === tool) ?? {
+    const entry = catalog
+      .tools()
+      .find((candidate) => candidate.server === server && candidate.tool.name === tool) ?? {
       name: tool,
       server,
       tool: { name: tool, inputSchema: { type: 'object' } },
     }
     const subject = subjectOf(entry, catalog.server(server), call.arguments, call)
-    return this.#pass(entry, subject, result, row, false, signal)
+    return this.#release(entry, subject, result, row, false, signal)
   }
 
   /**
@@ -207,29 +219,33 @@ export class Broker {
     onAsking: () => void,
   ): Promise<string | undefined> {
     const { catalog, policy, questions } = this.#deps
-    const entry = catalog.tools().find((one) => one.server === server && one.tool.name === tool)
+    const entry = catalog
+      .tools()
+      .find((candidate) => candidate.server === server && candidate.tool.name === tool)
     if (entry === undefined) return `${server} has no tool ${tool} any more`
     const connection = catalog.server(server)
     const subject = subjectOf(entry, connection, call.arguments, call)
     const ruling = policy.decide(subject)
-    if (ruling.decision.verdict === 'deny') return withReason(ruling.decision)
+    if (ruling.decision.verdict === 'deny') return refusalReason(ruling.decision)
     const { readOnlyHint, idempotentHint, destructiveHint } = entry.tool.annotations ?? {}
     // Without the hint a tool counts as destructive, as the specification defines.
     if (readOnlyHint === true || idempotentHint === true || destructiveHint === false) return undefined
     const decision: Decision = { verdict: 'ask', rule: 'repeat', author: 'Jackfield' }
     const request = { entry, subject, origin: serverOrigin(connection.config), row }
     if (questions.canAsk('approval')) onAsking()
-    const answer = await approval(
+    const answer = await requestApproval(
       { ...request, ruling: { ...ruling, decision, remember: [] } },
       this.#deps,
       signal,
     )
     if (!answer.allowed) return answer.reason
-    return 'result' in answer || answer.edited ? 'it is made again only as it was' : undefined
+    return 'result' in answer || answer.edited
+      ? 'its arguments or its result were edited, and only an unchanged call is repeated'
+      : undefined
   }
 
-  /** The released result; records its labels if the caller sees the tool's output. */
-  async #pass(
+  /** Releases or withholds a result as policy decides. Unless it is withheld, its data labels are recorded. */
+  async #release(
     entry: CatalogTool,
     subject: PolicySubject,
     result: CallToolResult,
@@ -243,33 +259,33 @@ export class Broker {
       const passed: ReleasedResult =
         decision === undefined
           ? { result }
-          : await release({ entry, subject, result, decision, row }, this.#deps, signal)
+          : await decideRelease({ entry, subject, result, decision, row }, this.#deps, signal)
       if (passed.release?.outcome !== 'withheld') {
-        policy.noteLabels(subject.conversation, subject.server, subject.gives ?? [])
+        policy.noteLabels(subject.conversation, subject.server, subject.dataLabels ?? [])
       }
       return passed
     } catch (error) {
-      // Without the recorded labels or review, later calls of the conversation would be decided without them.
+      // Policy could not decide later calls of the conversation without the labels of this result, so it is withheld.
       const decision: Decision = { verdict: 'deny', rule: 'unrecorded', author: 'Jackfield' }
       return { result: withheldResult(entry, reasonOf(error)), release: { decision, outcome: 'withheld' } }
     }
   }
 
-  #outOfUse(entry: CatalogTool): (Ruling & { reason: string }) | undefined {
-    const why = this.#deps.usable?.(entry.server, entry.tool.name)
-    if (why === undefined) return undefined
-    const reason = `${why}. Only the person can change that: ${fixText({ action: 'review', server: entry.server })}`
+  #disabledRuling(entry: CatalogTool): (Ruling & { reason: string }) | undefined {
+    const disabledReason = this.#deps.disabledReason?.(entry.server, entry.tool.name)
+    if (disabledReason === undefined) return undefined
+    const reason = `${disabledReason}. Only the person can change that: ${fixText({ action: 'review', server: entry.server })}`
     const decision: Decision = { verdict: 'deny', rule: 'quarantine', author: 'Jackfield' }
     return { decision, reason, remember: [], matched: [], grants: [], labels: [], readOnlyTools: [] }
   }
 
   /** Whether a tool's definition changed since the decision. */
-  #isOther(entry: CatalogTool, decided: PolicySubject, connection: ServerConnection): boolean {
-    const now = this.#deps.catalog.tool(entry.name).entry
+  #hasChanged(entry: CatalogTool, decided: PolicySubject, connection: ServerConnection): boolean {
+    const current = this.#deps.catalog.tool(entry.name).entry
     return (
       connection.identity !== decided.identity ||
-      toolDefinition(now.tool) !== toolDefinition(decided.tool) ||
-      this.#outOfUse(now) !== undefined
+      toolDefinition(current.tool) !== toolDefinition(decided.tool) ||
+      this.#disabledRuling(current) !== undefined
     )
   }
 
@@ -291,7 +307,7 @@ export class Broker {
       const connected = connection.readyNow(notice.conversation)
       client = connected ?? (await connection.ready(signal, notice.conversation))
       // Without waiting for the user or the server, nothing can have changed since the decision.
-      if ((isAsked || connected === undefined) && this.#isOther(entry, decided, connection)) {
+      if ((isAsked || connected === undefined) && this.#hasChanged(entry, decided, connection)) {
         return {
           outcome: 'changed',
           result: failure(`${tool} of ${server} changed meanwhile and was not called. Look at it again.`),
@@ -306,7 +322,7 @@ export class Broker {
 
     const { caller, conversation } = notice
     const within = conversation === undefined ? {} : { conversation }
-    const over = activeRequests.begin({
+    const endRequest = activeRequests.begin({
       server,
       row: notice.activity,
       method: 'tools/call',
@@ -320,7 +336,7 @@ export class Broker {
     const suspension = suspendedCalls.begin(start)
     emit({ type: 'call', state: 'begins', call: notice })
     let outcome = 'unknown'
-    let failed: unknown
+    let requestError: unknown
     try {
       const call = (): Promise<CallToolResult> =>
         tasks.call(client, start, args, {
@@ -340,17 +356,17 @@ export class Broker {
       suspension.end()
       return { outcome: result.isError ? 'error' : 'ok', result }
     } catch (error) {
-      if (isTransport(error)) connection.suspect(client)
-      failed = error
-      const lost = suspension.end()
+      if (isTransportError(error)) connection.suspect(client)
+      requestError = error
+      const callFailure = suspension.end()
         ? suspendedCall(server, tool)
         : error instanceof TaskDetached
           ? detachedTask(server, tool)
           : failedCall(server, tool, error)
-      outcome = lost.outcome
-      return lost
+      outcome = callFailure.outcome
+      return callFailure
     } finally {
-      over(failed)
+      endRequest(requestError)
       emit({ type: 'call', state: 'ends', call: notice, outcome })
     }
   }
@@ -364,11 +380,11 @@ export class Broker {
     signal: AbortSignal,
   ): Promise<CallToolResult> {
     const cause = { id: 0, method: 'tools/call', params: { name: tool, arguments: args } }
-    for (let visits = 0; ; visits++) {
+    for (let retries = 0; ; retries++) {
       try {
         return await call()
       } catch (error) {
-        if (visits >= maxUrlRetries || signal.aborted) throw error
+        if (retries >= maxUrlRetries || signal.aborted) throw error
         if ((await this.#deps.openRequiredUrls?.(server, error, { cause, signal })) !== true) throw error
       }
     }
@@ -376,7 +392,7 @@ export class Broker {
 }
 
 /** A tool visible only to its server's app can be called by the app or the user. */
-function notForModels({ tool }: CatalogTool, caller: Caller): (Ruling & { reason: string }) | undefined {
+function appOnlyRuling({ tool }: CatalogTool, caller: Caller): (Ruling & { reason: string }) | undefined {
   if (caller === 'app' || caller === 'person' || caller === 'cli' || isVisibleTo('model', tool))
     return undefined
   const decision: Decision = { verdict: 'deny', rule: 'visibility', author: 'Jackfield' }
@@ -384,18 +400,7 @@ function notForModels({ tool }: CatalogTool, caller: Caller): (Ruling & { reason
   return { decision, reason, remember: [], matched: [], grants: [], labels: [], readOnlyTools: [] }
 }
 
-function copyOf(given: JsonRecord): JsonRecord {
-  let copy: JsonRecord | undefined
-  try {
-    copy = frozenCopy(given)
-  } catch (error) {
-    throw new McpError('INVALID', `The arguments are no JSON: ${reasonOf(error)}`, { cause: error })
-  }
-  if (isRecord(copy)) return copy
-  throw new McpError('INVALID', 'The arguments must be a JSON object')
-}
-
-function withReason(decision: Decision): string {
+function refusalReason(decision: Decision): string {
   if (decision.rule === 'default') return 'the policy allows nothing it does not name'
   if (decision.rule.startsWith('remembered:')) return 'the person said no before'
   return `rule "${decision.rule}" forbids it`

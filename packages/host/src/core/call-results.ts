@@ -114,7 +114,7 @@ function describeFailure(server: string, tool: string, error: unknown): CallFail
 }
 
 /** Failures that a lost connection can cause. */
-export function isTransport(error: unknown): boolean {
+export function isTransportError(error: unknown): boolean {
   return (
     error instanceof McpError &&
     ['CONNECTION_CLOSED', 'CONNECT_FAILED', 'HTTP', 'OUTCOME_UNKNOWN', 'TIMEOUT', 'UNAUTHORIZED'].includes(

@@ -21,18 +21,18 @@ const outcomes: Readonly<Record<ElicitResult['action'], string>> = {
  * Shows a form or a URL to the user. A question that could not be shown is an error, never a refusal, so that the server does not
  * mistake it for the user's decision.
  */
-export function elicitation(
+export function createElicitationHandler(
   server: string,
   { questions, activeRequests, recorder, forms, warn }: ServerRequestDeps,
   pendingUrls: PendingUrlElicitations,
 ): (params: ElicitParams, context: AskContext) => Promise<ElicitResult> {
   const { config, identity, table, open } = forms
-  return async (given, context) => {
-    const params = frozenCopy(given)
+  return async (requested, context) => {
+    const params = frozenCopy(requested)
     const remembered = rememberedAnswers(identity(), table)
     const { cause, row: causeRow } = activeRequests.find(server, context.cause)
     const findings = elicitationFindings(params, 'url' in config ? config.url : undefined)
-    const before = params.mode === 'url' ? undefined : remembered.for(params)
+    const rememberedValues = params.mode === 'url' ? undefined : remembered.for(params)
     const row = recorder.open({
       kind: 'elicitation',
       server,
@@ -41,18 +41,23 @@ export function elicitation(
         params.mode === 'url' ? `${server} asks to visit ${hostOf(params.url)}` : `${server} asks for input`,
       detail: { cause, params, findings, surface: questions.names },
     })
-    const about = {
+    const questionFields = {
       cause,
       params,
       origin: serverOrigin(config),
       ...(findings.length > 0 && { findings }),
-      ...(before !== undefined && { remembered: before }),
+      ...(rememberedValues !== undefined && { remembered: rememberedValues }),
     }
     try {
       const ask = urlElicitation({
         ask: (visit, signal) =>
           questions.ask(
-            { kind: 'elicitation', id: randomUUID(), ...about, ...(visit !== undefined && { visit }) },
+            {
+              kind: 'elicitation',
+              id: randomUUID(),
+              ...questionFields,
+              ...(visit !== undefined && { visit }),
+            },
             { signal, activity: row.id },
           ),
         visits: pendingUrls,
@@ -76,9 +81,9 @@ export function elicitation(
       })
       return protocolAnswer
     } catch (error) {
-      const gone = context.signal.aborted
-      row.close(gone ? 'withdrawn' : 'error', { reason: reasonOf(error) })
-      if (gone) throw new RpcError(ErrorCode.InternalError, 'The question was withdrawn')
+      const isWithdrawn = context.signal.aborted
+      row.close(isWithdrawn ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+      if (isWithdrawn) throw new RpcError(ErrorCode.InternalError, 'The question was withdrawn')
       const message =
         error instanceof NoSurfaceError
           ? 'The question could not be shown: no person can be asked here (elicitation)'
@@ -112,24 +117,24 @@ interface UrlElicitationDeps {
 export function urlElicitation({ ask, visits, open = openInBrowser }: UrlElicitationDeps) {
   return async (params: ElicitParams, signal: AbortSignal): Promise<Answer & { opened: number }> => {
     if (params.mode !== 'url') return { ...(await ask(undefined, signal)), opened: 0 }
-    const { isFinished, end } = visits.begin(params.elicitationId)
+    const { completed, end } = visits.begin(params.elicitationId)
     let opened = 0
     try {
-      let given = await ask(undefined, signal)
-      while (given.answer.action === 'accept' && given.answer.visit !== undefined) {
+      let answered = await ask(undefined, signal)
+      while (answered.answer.action === 'accept' && answered.answer.visit !== undefined) {
         let problem: string | undefined
-        if (given.answer.visit === 'open') {
+        if (answered.answer.visit === 'open') {
           problem = await problemOpening(params.url, open)
           if (problem === undefined) opened++
         }
         const visit = { opened: opened > 0, ...(problem !== undefined && { problem }) }
-        given = await ask(visit, AbortSignal.any([signal, isFinished])).catch((error: unknown) => {
-          if (signal.aborted || !isFinished.aborted) throw error
+        answered = await ask(visit, AbortSignal.any([signal, completed])).catch((error: unknown) => {
+          if (signal.aborted || !completed.aborted) throw error
           // The user agreed, and the server reports completion.
           return { answer: { action: 'accept' }, by: 'the server, which reported its completion' }
         })
       }
-      return { ...given, opened }
+      return { ...answered, opened }
     } finally {
       end()
     }
@@ -153,10 +158,10 @@ async function openInBrowser(url: URL): Promise<void> {
   await openBrowser(url)
 }
 
-/** Warnings for the user. `address`: the URL of a remote server. */
-function elicitationFindings(params: ElicitParams, address?: string): TrustFinding[] {
+/** Warnings about a form or URL. `serverUrl`: the URL of a server that is not a program. */
+function elicitationFindings(params: ElicitParams, serverUrl?: string): TrustFinding[] {
   if (params.mode === 'url') {
-    return [...inspectUrl(params.url, address === undefined ? {} : { known: [address] }).findings]
+    return [...inspectUrl(params.url, serverUrl === undefined ? {} : { known: [serverUrl] }).findings]
   }
   const plan = planForm(params.requestedSchema, params.message)
   if ('fault' in plan) return []
@@ -178,20 +183,20 @@ function elicitationFindings(params: ElicitParams, address?: string): TrustFindi
 export class PendingUrlElicitations {
   readonly #open = new Map<string, AbortController>()
 
-  /** Tracks one; the signal is aborted when the server completes it. Call `end` when it is no longer awaited. */
-  begin(id: string | undefined): { isFinished: AbortSignal; end(): void } {
+  /** Tracks one until `end` is called; `completed` is aborted when the server completes it. */
+  begin(id: string | undefined): { completed: AbortSignal; end(): void } {
     const control = new AbortController()
     if (id !== undefined) this.#open.set(id, control)
     return {
-      isFinished: control.signal,
+      completed: control.signal,
       end: () => {
         if (id !== undefined && this.#open.get(id) === control) this.#open.delete(id)
       },
     }
   }
 
-  /** The server reports completion. */
-  finished(id: string): void {
+  /** Completes one by its id; an unknown id is ignored. */
+  complete(id: string): void {
     this.#open.get(id)?.abort()
   }
 }

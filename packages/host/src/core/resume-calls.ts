@@ -28,7 +28,7 @@ export interface ResumeDeps {
   callTimeoutMs: number
   emit(event: HostEvent): void
   /** Why a tool is disabled; undefined if it is enabled. */
-  usable(server: string, tool: string): string | undefined
+  disabledReason(server: string, tool: string): string | undefined
   /**
    * Why a call may not be repeated; undefined if it is idempotent or the user agrees. `row` is that of the call; `onAsking` is called
    * before the user is asked.
@@ -42,7 +42,7 @@ export interface ResumeDeps {
   /** Reuses the answers of a round for equal questions. */
   reuseAnswers(call: number, round: number): void
   /** Applies policy to the result; `row` is that of the call. */
-  passOn(
+  releaseResult(
     call: SuspendedCall['request'],
     result: CallToolResult,
     row: number,
@@ -70,28 +70,28 @@ export function createCallResumption(deps: ResumeDeps): CallResumption {
       if (connection.identity !== identity) {
         return differentServer(server)
       }
-      const outOfUse = deps.usable(request.server, request.tool)
-      return outOfUse === undefined
+      const disabledReason = deps.disabledReason(request.server, request.tool)
+      return disabledReason === undefined
         ? undefined
-        : `${oneLine(request.tool)} of ${server} is disabled: ${outOfUse}`
+        : `${oneLine(request.tool)} of ${server} is disabled: ${disabledReason}`
     },
     run: (call) => run(call, deps),
   }
 }
 
 async function run(suspension: SuspendedCall, deps: ResumeDeps): Promise<BrokeredCall> {
-  const { suspendedCalls: suspended, owners } = deps.store
+  const { suspendedCalls, owners } = deps.store
   const { call, request } = suspension
   owners.lock()
-  if (!suspended.claim(call, owners.me)) {
+  if (!suspendedCalls.claim(call, owners.me)) {
     throw new McpError('CONFLICT', `Another program has resumed the call of ${oneLine(request.tool)} already`)
   }
   if (request.holes === undefined) return continueCall(suspension, deps)
-  const whole = await deps.suspendedSecrets.restore(suspension).catch((error: unknown) => {
-    suspended.release(call, owners.me)
+  const restored = await deps.suspendedSecrets.restore(suspension).catch((error: unknown) => {
+    suspendedCalls.release(call, owners.me)
     throw error
   })
-  return continueCall(whole, deps)
+  return continueCall(restored, deps)
 }
 
 /** Continues a call that this program has claimed. */
@@ -131,16 +131,16 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
     row.close(outcome, { result, ...(error !== undefined && { error }) })
     return { ...passed, denied: false, decision, activity: row.id, ...(error !== undefined && { error }) }
   }
-  let failed: unknown
-  let notRepeated: string | undefined
+  let requestError: unknown
+  let repeatRefusal: string | undefined
   try {
     const connection = deps.connection(server)
     if (connection === undefined) throw new McpError('INVALID', `${server} is not configured here`)
     const client = await connection.ready(signal)
     if (connection.identity !== suspended.identity) throw new McpError('INVALID', differentServer(server))
-    const outOfUse = deps.usable(server, tool)
-    if (outOfUse !== undefined)
-      throw new FixableError('INVALID', `${oneLine(tool)} is disabled: ${outOfUse}`, [
+    const disabledReason = deps.disabledReason(server, tool)
+    if (disabledReason !== undefined)
+      throw new FixableError('INVALID', `${oneLine(tool)} is disabled: ${disabledReason}`, [
         { action: 'review', server },
       ])
     const options = {
@@ -156,31 +156,35 @@ async function continueCall(suspended: SuspendedCall, deps: ResumeDeps): Promise
       if (!isRefusal(error, store.suspendedCalls.get(call), suspended)) throw error
       const rows = store.inbox.ofRound(call, round)
       rememberAnswers(rows, rememberedAnswers(suspended.identity, store.forms))
-      const message = `${oneLine(server)} no longer accepts the answer to ${oneLine(tool)}: ${whyRefused(error)}. The call has to be made again; the entered values are kept for it.`
+      const message = `${oneLine(server)} no longer accepts the answer to ${oneLine(tool)}: ${rejectionReason(error)}. The call has to be made again; the entered values are kept for it.`
       let isAnnounced = false
       const announce = (): void => {
         if (!isAnnounced) emit({ type: 'warning', server, message })
         isAnnounced = true
       }
-      notRepeated = await deps.refusalToRepeat(request, row.id, signal, announce)
-      if (notRepeated !== undefined) throw error
+      repeatRefusal = await deps.refusalToRepeat(request, row.id, signal, announce)
+      if (repeatRefusal !== undefined) throw error
       announce()
       deps.reuseAnswers(call, round)
       return await client.call(tool, args, options)
     })
     suspension.end()
-    const passed = await deps.passOn(request, result, row.id, signal)
+    const passed = await deps.releaseResult(request, result, row.id, signal)
     return finish(result.isError ? 'error' : 'ok', result, undefined, passed)
   } catch (error) {
-    failed = error
-    const ended = ending(error, store.suspendedCalls.get(call), suspended, notRepeated)
-    if (ended.lost !== undefined) store.inbox.markLost(call, round, ended.lost)
-    if (ended.again) store.suspendedCalls.release(call, me)
-    const left = suspension.end() && signal.aborted
-    const done = finish(left ? 'suspended' : ended.outcome, failure(ended.text), ended.error)
-    return left ? { ...done, suspended: true } : done
+    requestError = error
+    const described = describeFailure(error, store.suspendedCalls.get(call), suspended, repeatRefusal)
+    if (described.lostReason !== undefined) store.inbox.markLost(call, round, described.lostReason)
+    if (described.isResumable) store.suspendedCalls.release(call, me)
+    const isSuspended = suspension.end() && signal.aborted
+    const done = finish(
+      isSuspended ? 'suspended' : described.outcome,
+      failure(described.text),
+      described.error,
+    )
+    return isSuspended ? { ...done, suspended: true } : done
   } finally {
-    endRequest(failed)
+    endRequest(requestError)
   }
 }
 
@@ -188,28 +192,28 @@ function differentServer(server: string): string {
   return `${oneLine(server)} is not the server that asked: its command or address changed. Restore that configuration to answer it, or make the call again.`
 }
 
-interface Ending {
+interface ResumptionFailure {
   outcome: string
   text: string
   error: Failure
   /** Whether the call can be resumed again. */
-  again: boolean
+  isResumable: boolean
   /** Why the answers of the round are lost. */
-  lost?: string
+  lostReason?: string
 }
 
-/** Whether the server rejected the state of the round, for example after a restart: the answers had no effect. */
-function isRefusal(error: unknown, now: SuspendedCall | undefined, before: SuspendedCall): boolean {
+/** Whether the server rejected the `requestState` of the round, for example after a restart: the answers then had no effect. */
+function isRefusal(error: unknown, current: SuspendedCall | undefined, previous: SuspendedCall): boolean {
   return (
     error instanceof RpcError &&
     error.code === ErrorCode.InvalidParams &&
-    now?.sent === true &&
-    now.round === before.round
+    current?.sent === true &&
+    current.round === previous.round
   )
 }
 
-/** Why a server rejected an answer, in its words unless they are about the state of the protocol. */
-function whyRefused(error: unknown): string {
+/** The server's reason for rejecting an answer, unless it is about `requestState`, which a user does not know. */
+function rejectionReason(error: unknown): string {
   return error instanceof RpcError && !/requestState/i.test(error.message)
     ? oneLine(error.message).replace(/\.+$/, '')
     : 'it was restarted since it asked, or the answer came too late'
@@ -229,37 +233,40 @@ function rememberAnswers(rows: readonly InboxRow[], remembered: ReturnType<typeo
   }
 }
 
-/** `notRepeated`: why the call was not made again. */
-function ending(
+/** Describes why a call could not be resumed. `repeatRefusal`: why it was not made again. */
+function describeFailure(
   error: unknown,
-  now: SuspendedCall | undefined,
-  before: SuspendedCall,
-  notRepeated?: string,
-): Ending {
-  const { tool, server } = before.request
+  current: SuspendedCall | undefined,
+  previous: SuspendedCall,
+  repeatRefusal?: string,
+): ResumptionFailure {
+  const { tool, server } = previous.request
   const reason = reasonOf(error)
   const failure = failureFrom(error) ?? { code: 'PROTOCOL' as const, message: reason }
-  if (now !== undefined && !now.sent) {
+  if (current !== undefined && !current.sent) {
     const text = `${tool} of ${server} could not be resumed: ${reason}. The answer is kept; try again.`
-    return { outcome: 'error', text, error: failure, again: true }
+    return { outcome: 'error', text, error: failure, isResumable: true }
   }
   if (error instanceof RpcError) {
-    if (error.code !== ErrorCode.InvalidParams || (now !== undefined && now.round !== before.round)) {
+    if (
+      error.code !== ErrorCode.InvalidParams ||
+      (current !== undefined && current.round !== previous.round)
+    ) {
       const text = `The call of ${tool} of ${server} ended with an error: ${reason}`
-      return { outcome: 'error', text, error: failure, again: false }
+      return { outcome: 'error', text, error: failure, isResumable: false }
     }
-    const again =
-      notRepeated === undefined ? '' : ` The call was not made again automatically: ${notRepeated}.`
-    const message = `${server} no longer accepts the answer: ${whyRefused(error)}.${again} Call ${tool} again; the values you entered are filled in.`
+    const notRepeatedSentence =
+      repeatRefusal === undefined ? '' : ` The call was not made again automatically: ${repeatRefusal}.`
+    const message = `${server} no longer accepts the answer: ${rejectionReason(error)}.${notRepeatedSentence} Call ${tool} again; the values you entered are filled in.`
     const shown = { ...failure, message }
     return {
       outcome: 'expired',
       text: message,
       error: shown,
-      again: false,
-      lost: `the server refused it: ${reason}`,
+      isResumable: false,
+      lostReason: `the server refused it: ${reason}`,
     }
   }
   const text = `The call of ${tool} of ${server} was resumed, but its outcome is unknown: ${reason}`
-  return { outcome: 'unknown', text, error: failure, again: false }
+  return { outcome: 'unknown', text, error: failure, isResumable: false }
 }

@@ -19,7 +19,7 @@ import { isRecord } from '../shared/json.ts'
 import { oneLine } from '../shared/text.ts'
 import type { ServerConfig } from '../types/index.ts'
 import type { ActiveRequests, RequestOrigin } from './active-requests.ts'
-import { elicitation, PendingUrlElicitations } from './elicitation.ts'
+import { createElicitationHandler, PendingUrlElicitations } from './elicitation.ts'
 import { secretFields } from './forms/form.ts'
 import type { QuestionQueue } from './inbox/question-queue.ts'
 
@@ -46,7 +46,7 @@ type Handler<K extends 'onElicit' | 'onSample' | 'onRoots'> = Extract<
 export function createServerRequestHandlers(server: string, deps: ServerRequestDeps): ServerRequestHandlers {
   const { questions, sampling, roots } = deps
   const pendingUrls = new PendingUrlElicitations()
-  const elicit = elicitation(server, deps, pendingUrls)
+  const elicit = createElicitationHandler(server, deps, pendingUrls)
   /** The server gets an error for a question that cannot be recorded; only the user can fix that. */
   const track = <T>(work: () => Promise<T>): Promise<T> =>
     deps.track(work).catch((error: unknown) => {
@@ -68,11 +68,11 @@ export function createServerRequestHandlers(server: string, deps: ServerRequestD
       ...(roots.canAnswer(server) && { onRoots }),
     }),
     forSuspendedCalls: () => ({ onElicit, elicitation: { form: true, url: true }, onRoots }),
-    urlElicitationComplete: (id) => pendingUrls.finished(id),
+    urlElicitationComplete: (id) => pendingUrls.complete(id),
     openRequiredUrls: async (error, context) => {
-      const wanted = questions.canOpenUrls ? requiredUrls(error) : []
+      const urls = questions.canOpenUrls ? requiredUrls(error) : []
       // If the user cannot be asked, the request fails with the server's error.
-      const answers = await Promise.all(wanted.map((params) => onElicit(params, context))).catch(() => [])
+      const answers = await Promise.all(urls.map((params) => onElicit(params, context))).catch(() => [])
       return answers.length > 0 && answers.every(({ action }) => action === 'accept')
     },
   }
@@ -108,14 +108,14 @@ function requiredUrls(error: unknown): ElicitUrlParams[] {
   if (!(error instanceof RpcError) || error.code !== ErrorCode.UrlElicitationRequired) return []
   const elicitations = isRecord(error.data) ? error.data['elicitations'] : undefined
   if (!Array.isArray(elicitations) || elicitations.length > maxRequiredUrls) return []
-  const urls = elicitations.flatMap((elicitation: unknown): ElicitUrlParams[] => {
+  const params = elicitations.flatMap((elicitation: unknown): ElicitUrlParams[] => {
     if (!isRecord(elicitation)) return []
     const { mode, message, url, elicitationId } = elicitation
     if (mode !== 'url' || typeof message !== 'string' || typeof url !== 'string') return []
     return [{ mode, message, url, ...(typeof elicitationId === 'string' && { elicitationId }) }]
   })
   // A retry with only some of them would fail again.
-  return urls.length === elicitations.length ? urls : []
+  return params.length === elicitations.length ? params : []
 }
 
 const capabilityNames = {
@@ -169,17 +169,17 @@ export function withRedaction(
   answers: ServerRequestHandlers,
   redactor: SecretRedactor,
 ): ServerRequestHandlers {
-  const discreet = (given: AnswerOptions): AnswerOptions => {
-    const { onElicit, onSample } = given
+  const redacted = (handlers: AnswerOptions): AnswerOptions => {
+    const { onElicit, onSample } = handlers
     return {
-      ...given,
+      ...handlers,
       ...(typeof onElicit === 'function' && {
         onElicit: async (params, context) => {
           const shown = redactor.value(params)
           const answer = await onElicit(shown, context)
-          const whole = shown === params ? answer : withSecrets(answer, params, redactor)
-          learnSecrets(whole, params, redactor)
-          return whole
+          const unredacted = shown === params ? answer : withSecrets(answer, params, redactor)
+          learnSecrets(unredacted, params, redactor)
+          return unredacted
         },
       }),
       ...(typeof onSample === 'function' && {
@@ -189,8 +189,8 @@ export function withRedaction(
   }
   return {
     ...answers,
-    now: () => discreet(answers.now()),
-    forSuspendedCalls: () => discreet(answers.forSuspendedCalls()),
+    now: () => redacted(answers.now()),
+    forSuspendedCalls: () => redacted(answers.forSuspendedCalls()),
   }
 }
 
@@ -218,13 +218,13 @@ function learnSecrets({ content = {} }: ElicitResult, params: ElicitParams, reda
 export interface Relays {
   /** Whether such clients are possible, so that the capabilities are declared. */
   readonly open: boolean
-  elicit(params: ElicitParams, found: RequestOrigin, signal: AbortSignal): Promise<ElicitResult> | undefined
+  elicit(params: ElicitParams, origin: RequestOrigin, signal: AbortSignal): Promise<ElicitResult> | undefined
   sample(
     params: CreateMessageParams,
-    found: RequestOrigin,
+    origin: RequestOrigin,
     signal: AbortSignal,
   ): Promise<CreateMessageResult> | undefined
-  roots(found: RequestOrigin, signal: AbortSignal): Promise<Root[]> | undefined
+  roots(origin: RequestOrigin, signal: AbortSignal): Promise<Root[]> | undefined
 }
 
 /** Handlers that ask gateway clients first. */
@@ -236,19 +236,19 @@ export function withRelays(
   const originOf = ({ cause }: AskContext, within = true): RequestOrigin =>
     origins.find(server, cause, within)
   const now: ServerRequestHandlers['now'] = () => {
-    const own = answers.now()
-    if (!relays.open) return own
+    const current = answers.now()
+    if (!relays.open) return current
     return {
-      ...own,
+      ...current,
       onElicit: (params, context) =>
         relays.elicit(params, originOf(context), context.signal) ??
         answers.now().onElicit?.(params, context) ??
-        noSupport(),
+        throwUnsupported(),
       elicitation: { form: true, url: true },
       onSample: (params, context) =>
         relays.sample(params, originOf(context), context.signal) ??
         answers.now().onSample?.(params, context) ??
-        noSupport(),
+        throwUnsupported(),
       sampling: { tools: true, context: true },
       onRoots: (context) => {
         const { onRoots } = answers.now()
@@ -261,6 +261,6 @@ export function withRelays(
   return { ...answers, now }
 }
 
-function noSupport(): never {
+function throwUnsupported(): never {
   throw new RpcError(ErrorCode.InternalError, 'The question could not be shown')
 }

@@ -7,10 +7,10 @@ import type { SuspendedSecrets } from './suspended-secrets.ts'
 
 /** Maximum stored calls. */
 const maxCalls = 200
-/** Characters of one call with its round, as JSON. */
+/** Maximum characters of one call with its round, as JSON. */
 const maxChars = 1_048_576
 
-/** The data of a call before it is sent. */
+/** A call before its first round of input requests. */
 type SuspendedStart = Pick<SuspendedCall, 'call' | 'identity' | 'request'>
 
 /** One running call: each `input_required` round is stored, so that any program can resume it. */
@@ -39,12 +39,13 @@ export class SuspendedCalls {
     this.#secrets = secrets
   }
 
-  begin(start: SuspendedStart, isKept = false): CallSuspension {
+  /** Tracks one call until `end`. `wasStored`: it is resumed from the store. */
+  begin(start: SuspendedStart, wasStored = false): CallSuspension {
     const { suspendedCalls, owners } = this.#store
     const { me } = owners
     const { call } = start
-    let isStored = isKept
-    this.removeOver()
+    let isStored = wasStored
+    this.removeEnded()
     const forget = (): boolean => {
       const ended = suspendedCalls.end(call, me)
       if (ended) this.#secrets.forget(call)
@@ -61,10 +62,11 @@ export class SuspendedCalls {
       }
     }
     return {
-      save: (asked) => {
-        const tooLarge = JSON.stringify({ ...start, asked }).length > maxChars
-        const fit = canSuspend(asked) && !tooLarge ? this.#secrets.without({ ...start, asked }) : undefined
-        if (fit === undefined) {
+      save: (round) => {
+        const tooLarge = JSON.stringify({ ...start, asked: round }).length > maxChars
+        const storable =
+          canSuspend(round) && !tooLarge ? this.#secrets.without({ ...start, asked: round }) : undefined
+        if (storable === undefined) {
           if (isStored) forget()
           isStored = false
           return
@@ -72,7 +74,7 @@ export class SuspendedCalls {
         try {
           owners.lock()
           if (!isStored) this.#makeRoom()
-          suspendedCalls.put(fit, me)
+          suspendedCalls.put(storable, me)
           isStored = true
         } catch (error) {
           process.emitWarning(
@@ -94,7 +96,7 @@ export class SuspendedCalls {
   }
 
   /** Retries removing finished calls, so that no other program continues them. */
-  removeOver(): void {
+  removeEnded(): void {
     const { suspendedCalls, owners } = this.#store
     for (const call of this.#ended) {
       try {

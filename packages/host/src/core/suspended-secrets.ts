@@ -13,12 +13,12 @@ interface SuspendedSecretsDeps {
   redactor: SecretRedactor
   /** A stored secret. */
   secret: (name: string) => Promise<string | undefined>
-  /** Seals values without a stored name; undefined if nothing outlives this program. */
+  /** Seals secrets that the secret store does not have; undefined if nothing outlives this program. */
   sealed: CredentialStore | undefined
   /** Unique to the store. */
   salt: string
   /** Delays the host's close. */
-  follow: (going: Promise<unknown>) => void
+  follow: (work: Promise<unknown>) => void
 }
 
 /** Removes the secrets of suspended calls before they are stored, and restores them when a call is resumed. */
@@ -52,21 +52,21 @@ export class SuspendedSecrets {
     const { holes, ...request } = stored.request
     if (holes === undefined) return stored
     const { asked } = stored
-    const bare = holes.some(({ parts }) => parts === undefined) ? await this.#bare(stored) : []
+    const bare = holes.some(({ parts }) => parts === undefined) ? await this.#readSealed(stored) : []
     const restored = await fill({ value: { request, asked }, holes, bare }, (name) =>
-      this.#named(name, stored),
+      this.#readSecret(name, stored),
     )
     return { ...stored, ...restored }
   }
 
-  /** The call ended. */
+  /** Removes the sealed secrets of a call that ended. */
   forget(call: number): void {
     const { sealed } = this.#deps
     if (sealed === undefined || !this.#sealed.delete(call)) return
     this.#write(() => sealed.delete(this.#key(call)))
   }
 
-  async #named(name: string, { request }: StoredCall): Promise<string> {
+  async #readSecret(name: string, { request }: StoredCall): Promise<string> {
     const value = await this.#deps.secret(name)
     if (value !== undefined) return value
     throw new FixableError(
@@ -76,7 +76,7 @@ export class SuspendedSecrets {
     )
   }
 
-  async #bare({ call, request }: StoredCall): Promise<unknown[]> {
+  async #readSealed({ call, request }: StoredCall): Promise<unknown[]> {
     const text = await this.#deps.sealed?.get(this.#key(call))
     const bare: unknown = readJson(text ?? 'null')
     if (Array.isArray(bare)) {
@@ -115,28 +115,28 @@ export function extractSecrets<T>(value: T, redactor: SecretRedactor): Extracted
   if (shown === value) return undefined
   const holes: Hole[] = []
   const bare: unknown[] = []
-  const extract = (item: unknown, at: readonly (string | number)[]): void => {
+  const extract = (item: unknown, path: readonly (string | number)[]): void => {
     if (redactor.value(item) === item) return
     if (Array.isArray(item)) {
-      for (const [index, inner] of item.entries()) extract(inner, [...at, index])
+      for (const [index, inner] of item.entries()) extract(inner, [...path, index])
       return
     }
     // A redacted member name could not be used to find the member again.
     if (isRecord(item) && Object.keys(item).every((name) => redactor.text(name) === name)) {
       for (const [name, inner] of Object.entries(item)) {
         if (redactor.value({ [name]: inner })[name] === inner) continue
-        if (redactor.value(inner) === inner) visit(inner, [...at, name])
-        else extract(inner, [...at, name])
+        if (redactor.value(inner) === inner) addHole(inner, [...path, name])
+        else extract(inner, [...path, name])
       }
       return
     }
-    visit(item, at)
+    addHole(item, path)
   }
-  const visit = (item: unknown, at: readonly (string | number)[]): void => {
-    const parts = typeof item === 'string' ? byName(redactor.pieces(item)) : undefined
-    if (parts !== undefined) holes.push({ at, parts })
+  const addHole = (item: unknown, path: readonly (string | number)[]): void => {
+    const parts = typeof item === 'string' ? secretParts(redactor.pieces(item)) : undefined
+    if (parts !== undefined) holes.push({ at: path, parts })
     else {
-      holes.push({ at })
+      holes.push({ at: path })
       bare.push(item)
     }
   }
@@ -149,23 +149,23 @@ export async function fill<T>(
   { value, holes, bare }: ExtractedSecrets<T>,
   secret: (name: string) => Promise<string>,
 ): Promise<T> {
-  const whole: T = structuredClone(value)
-  const rest = [...bare]
+  const restored: T = structuredClone(value)
+  const remainingBare = [...bare]
   for (const { at, parts } of holes) {
     const item =
       parts === undefined
-        ? rest.shift()
+        ? remainingBare.shift()
         : (
             await Promise.all(parts.map((part) => (typeof part === 'string' ? part : secret(part.secret))))
           ).join('')
-    setMember(whole, at, item)
+    setMember(restored, at, item)
   }
-  return whole
+  return restored
 }
 
-function setMember(into: unknown, at: readonly (string | number)[], item: unknown): void {
-  const [last] = at.slice(-1)
-  const holder = at.slice(0, -1).reduce<unknown>((inner, name) => memberOf(inner, name), into)
+function setMember(target: unknown, path: readonly (string | number)[], item: unknown): void {
+  const [last] = path.slice(-1)
+  const holder = path.slice(0, -1).reduce<unknown>((inner, name) => memberOf(inner, name), target)
   if (last === undefined || typeof holder !== 'object' || holder === null) return
   Object.defineProperty(holder, last, { value: item, enumerable: true, configurable: true, writable: true })
 }
@@ -175,7 +175,7 @@ function memberOf(holder: unknown, name: string | number): unknown {
   return isRecord(holder) && Object.hasOwn(holder, name) ? holder[name] : undefined
 }
 
-function byName(pieces: readonly (string | FoundSecret)[]): Hole['parts'] {
+function secretParts(pieces: readonly (string | FoundSecret)[]): Hole['parts'] {
   const parts: (string | { secret: string })[] = []
   for (const piece of pieces) {
     if (typeof piece === 'string') parts.push(piece)

@@ -10,7 +10,7 @@ import { orAborted } from '../shared/signals.ts'
 import { oneLine, reasonOf } from '../shared/text.ts'
 import type { BrokeredCall, Failure, HostEvent, HostTask, TaskService } from '../types/index.ts'
 import type { ActiveRequests } from './active-requests.ts'
-import { detachedTask, failedCall, isTransport } from './call-results.ts'
+import { detachedTask, failedCall, isTransportError } from './call-results.ts'
 
 /** Ended tasks of this program that stay listed. */
 const maxEnded = 100
@@ -35,7 +35,7 @@ export interface TaskDeps {
   /** The server with this name, if the host has it. */
   connection(server: string): ServerConnection | undefined
   /** The result released to the caller, as policy decides; `row` is that of the call. */
-  passOn(
+  releaseResult(
     call: TaskRow['request'] & { server: string },
     result: CallToolResult,
     row: number,
@@ -52,7 +52,7 @@ export class TaskDetached extends Error {
   override readonly name: string = 'TaskDetached'
 }
 
-interface Followed {
+interface FollowedTask {
   task: HostTask
   /** Stops polling and cancels the task. */
   readonly stop: AbortController
@@ -64,8 +64,8 @@ export class Tasks implements TaskService {
   /** For the option `extensions` of `connect`. */
   readonly extension: TasksClient = tasksClient()
   readonly #deps: TaskDeps
-  readonly #followed = new Map<number, Followed>()
-  readonly #ended = new Map<number, Followed>()
+  readonly #followed = new Map<number, FollowedTask>()
+  readonly #ended = new Map<number, FollowedTask>()
 
   constructor(deps: TaskDeps) {
     this.#deps = deps
@@ -118,8 +118,8 @@ export class Tasks implements TaskService {
       .list()
       .filter(({ call }) => !this.#followed.has(call))
       .map((row) => taskOf(row, row.owner !== null && !owners.isGone(row.owner)))
-    const own = [...this.#ended.values(), ...this.#followed.values()].map(({ task }) => task)
-    return [...own, ...stored].sort((one, other) => one.activity - other.activity)
+    const known = [...this.#ended.values(), ...this.#followed.values()].map(({ task }) => task)
+    return [...known, ...stored].sort((one, other) => one.activity - other.activity)
   }
 
   async result(id: string, { signal }: { signal?: AbortSignal } = {}): Promise<BrokeredCall> {
@@ -137,7 +137,7 @@ export class Tasks implements TaskService {
       return
     }
     const { tasks, owners } = this.#deps.store
-    const row = tasks.list().find((one) => one.call === call)
+    const row = tasks.list().find((task) => task.call === call)
     if (row === undefined || !this.#claim(row)) throw this.#refusal(id)
     const connection = this.#deps.connection(row.server)
     if (connection?.identity === row.identity) {
@@ -168,7 +168,7 @@ export class Tasks implements TaskService {
     }
   }
 
-  /** Why there is nothing to wait for or to cancel. */
+  /** The error for a task that this program neither follows nor can take over. */
   #refusal(id: string): McpError {
     const row = this.#deps.store.tasks.list().find(({ call }) => String(call) === id)
     if (row === undefined)
@@ -191,7 +191,7 @@ export class Tasks implements TaskService {
   }
 
   async #continue(row: TaskRow, connection: ServerConnection): Promise<BrokeredCall> {
-    const { recorder, activeRequests, emit, passOn, callTimeoutMs } = this.#deps
+    const { recorder, activeRequests, emit, releaseResult, callTimeoutMs } = this.#deps
     const { call, server, task, request } = row
     const { tool, arguments: args, caller, decision, conversation } = request
     const within = conversation === undefined ? {} : { conversation }
@@ -202,8 +202,8 @@ export class Tasks implements TaskService {
       summary: `${tool} of ${server}, task continued`,
       detail: { tool, arguments: args, caller, decision, continues: call, task, ...within },
     })
-    const of = { server, method: 'tools/call' as const, target: tool, arguments: args, caller, ...within }
-    const endRequest = activeRequests.begin({ ...of, row: entry.id, taskId: task })
+    const active = { server, method: 'tools/call' as const, target: tool, arguments: args, caller, ...within }
+    const endRequest = activeRequests.begin({ ...active, row: entry.id, taskId: task })
     const notice = { activity: entry.id, server, tool, caller, cause: call, ...within }
     emit({ type: 'call', state: 'begins', call: notice })
     const stop = this.#followed.get(call)?.stop ?? new AbortController()
@@ -217,7 +217,7 @@ export class Tasks implements TaskService {
       entry.close(outcome, { result: passed.result, ...(error !== undefined && { error }) })
       return { ...passed, denied: false, decision, activity: entry.id, ...(error !== undefined && { error }) }
     }
-    let failed: unknown
+    let requestError: unknown
     try {
       if (connection.identity !== row.identity) {
         const message = `${oneLine(server)} is not the server that began the task: its command or address changed.`
@@ -233,15 +233,15 @@ export class Tasks implements TaskService {
       const result = await this.#follow(client, resumed, row, args, options)
       return finish(
         result.isError ? 'error' : 'ok',
-        await passOn({ ...request, server }, result, entry.id, signal),
+        await releaseResult({ ...request, server }, result, entry.id, signal),
       )
     } catch (error) {
-      failed = error
-      const lost =
+      requestError = error
+      const failure =
         error instanceof TaskDetached ? detachedTask(server, tool) : failedCall(server, tool, error)
-      return finish(lost.outcome, lost, lost.error)
+      return finish(failure.outcome, failure, failure.error)
     } finally {
-      endRequest(failed)
+      endRequest(requestError)
     }
   }
 
@@ -269,7 +269,7 @@ export class Tasks implements TaskService {
       },
       onState: (state) => {
         reconnects = 0
-        this.#polled(call, state)
+        this.#updateState(call, state)
       },
     }
     for (;;) {
@@ -288,7 +288,7 @@ export class Tasks implements TaskService {
           throw error
         }
         const connection = this.#deps.connection(server)
-        if (!isTransport(error) || connection === undefined || reconnects >= maxReconnects) {
+        if (!isTransportError(error) || connection === undefined || reconnects >= maxReconnects) {
           const isCancelled = error instanceof McpError && error.code === 'CANCELLED'
           this.#end(row, isCancelled ? 'cancelled' : 'failed', reasonOf(error))
           throw error
@@ -311,11 +311,12 @@ export class Tasks implements TaskService {
     }
   }
 
-  #polled(call: number, { status, statusMessage, createdAt, ttlMs }: TaskState): void {
+  #updateState(call: number, { status, statusMessage, createdAt, ttlMs }: TaskState): void {
     if (status !== 'working' && status !== 'input_required') return
     const known = this.#followed.get(call)?.task
-    const begun = Date.parse(createdAt)
-    const expiresAt = ttlMs === null || Number.isNaN(begun) ? null : new Date(begun + ttlMs).toISOString()
+    const createdMs = Date.parse(createdAt)
+    const expiresAt =
+      ttlMs === null || Number.isNaN(createdMs) ? null : new Date(createdMs + ttlMs).toISOString()
     const { message: _message, ...rest } = known ?? {}
     const message = statusMessage === undefined ? undefined : oneLine(statusMessage)
     if (known?.status === status && known.message === message && known.expiresAt === expiresAt) return

@@ -54,12 +54,16 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     import('@jackfield/sdk/http'),
   ])
   /** Who sent a request: it is authenticated once, before its user is known. */
-  const sender = new AsyncLocalStorage<AuthenticatedCaller | HttpRefusal>()
-  const authenticated: Authenticate = Object.assign(async () => sender.getStore() ?? unknownUser, {
+  const currentCaller = new AsyncLocalStorage<AuthenticatedCaller | HttpRefusal>()
+  const authenticateOnce: Authenticate = Object.assign(async () => currentCaller.getStore() ?? unknownUser, {
     ...defined({ documents: authenticate.documents, lacking: authenticate.lacking }),
   })
   const warn = onWarning ?? console.warn
-  const handle = (server: Server, warnLater: (message: string) => void, shared?: Backplane): HttpHandler => {
+  const createHandler = (
+    server: Server,
+    warnAfterMount: (message: string) => void,
+    shared?: Backplane,
+  ): HttpHandler => {
     // A gateway's questions end with its process, so warnings about its keys do not apply.
     let isMounted = false
     const handler = serveHttp(server, {
@@ -67,9 +71,9 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
       ...(shared !== undefined && { backplane: shared }),
       path,
       allowedHosts: [host, ...(options.allowedHosts ?? [])],
-      authenticate: authenticated,
+      authenticate: authenticateOnce,
       onWarning: (message) => {
-        if (isMounted) warnLater(message)
+        if (isMounted) warnAfterMount(message)
       },
     })
     isMounted = true
@@ -79,7 +83,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
    * Refuses requests without a user or to another path, and serves the documents of `authenticate`. Its warnings are about
    * the routes of a framework, and a gateway has none.
    */
-  const refusing = handle(defineServer({ name: 'gateway', version: '1.0.0' }), () => {})
+  const fallback = createHandler(defineServer({ name: 'gateway', version: '1.0.0' }), () => {})
   /** The most recently used last. */
   const users = new Map<string, OpenUser>()
   let isDraining = false
@@ -90,7 +94,10 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
   const open = async (user: string): Promise<UserEndpoint> => {
     await closing.get(user)
     const gateway = await options.open(user)
-    return { gateway, handler: handle(gateway.server, warn, backplane && partOf(backplane, user)) }
+    return {
+      gateway,
+      handler: createHandler(gateway.server, warn, backplane && userBackplane(backplane, user)),
+    }
   }
   const close = async ({ endpoint }: OpenUser): Promise<void> => {
     const { handler, gateway } = await endpoint
@@ -123,21 +130,21 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
 
   const url = (): string => {
     const address = server.address()
-    const bound = typeof address === 'object' && address !== null ? address.port : port
-    return `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`
+    const boundPort = typeof address === 'object' && address !== null ? address.port : port
+    return `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}${path}`
   }
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (health !== undefined && request.url?.startsWith(`${health}/`) === true)
-      return respondToCheck(request.url.slice(health.length + 1), response, isDraining)
-    const at = request.url?.split('?', 1)[0] ?? ''
-    if (at !== path) {
+      return respondToHealthCheck(request.url.slice(health.length + 1), response, isDraining)
+    const requestPath = request.url?.split('?', 1)[0] ?? ''
+    if (requestPath !== path) {
       if (request.method === 'POST' && !hasWarnedOfPath) {
         hasWarnedOfPath = true
         warn(
-          `A client sends requests to ${oneLine(at.slice(0, 80))}, where nothing is. Give it the address ${url()}`,
+          `A client sends requests to ${oneLine(requestPath.slice(0, 80))}, where nothing is. Give it the address ${url()}`,
         )
       }
-      return void refusing.node(request, response)
+      return void fallback.node(request, response)
     }
     let caller: AuthenticatedCaller | HttpRefusal
     try {
@@ -146,7 +153,8 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
       onWarning?.(`A request could not be authenticated: ${reasonOf(error)}`)
       return refuse(response, 503, 'The request cannot be authenticated now. Try again later')
     }
-    if (!('principal' in caller)) return sender.run(caller, () => void refusing.node(request, response))
+    if (!('principal' in caller))
+      return currentCaller.run(caller, () => void fallback.node(request, response))
     const { principal } = caller
     const user = userOf(principal)
     if (user === undefined) return refuse(response, 503, 'Too many users use this gateway. Try again later')
@@ -156,7 +164,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     })
     try {
       const { handler } = await user.endpoint
-      sender.run(caller, () => void handler.node(request, response))
+      currentCaller.run(caller, () => void handler.node(request, response))
     } catch (error) {
       onWarning?.(`The gateway of ${principal} cannot be opened: ${reasonOf(error)}`)
       refuse(response, 503, 'The gateway cannot be opened now. Try again later')
@@ -173,7 +181,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
 
   const closeAll = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    await Promise.allSettled([...[...users.values()].map(close), ...closing.values(), refusing.close()])
+    await Promise.allSettled([...[...users.values()].map(close), ...closing.values(), fallback.close()])
     server.closeAllConnections()
     await closed
   }
@@ -192,24 +200,24 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
 }
 
 /** The part of a backplane that belongs to one user: the servers of all of them have one name. */
-function partOf(backplane: Backplane, user: string): Backplane {
-  const own = (name: string): string => `gateway:${encodeURIComponent(user)}:${name}`
+function userBackplane(backplane: Backplane, user: string): Backplane {
+  const userKey = (name: string): string => `gateway:${encodeURIComponent(user)}:${name}`
   const { instance, spansProcesses } = backplane
   return {
     ...defined({ instance, spansProcesses }),
-    get: (key) => backplane.get(own(key)),
-    set: (key, ...rest) => backplane.set(own(key), ...rest),
-    add: (key, ...rest) => backplane.add(own(key), ...rest),
-    swap: (key, ...rest) => backplane.swap(own(key), ...rest),
-    delete: (key) => backplane.delete(own(key)),
-    append: (log, ...rest) => backplane.append(own(log), ...rest),
-    read: (log, ...rest) => backplane.read(own(log), ...rest),
-    publish: (topic, message) => backplane.publish(own(topic), message),
-    subscribe: (topic, ...rest) => backplane.subscribe(own(topic), ...rest),
+    get: (key) => backplane.get(userKey(key)),
+    set: (key, ...rest) => backplane.set(userKey(key), ...rest),
+    add: (key, ...rest) => backplane.add(userKey(key), ...rest),
+    swap: (key, ...rest) => backplane.swap(userKey(key), ...rest),
+    delete: (key) => backplane.delete(userKey(key)),
+    append: (log, ...rest) => backplane.append(userKey(log), ...rest),
+    read: (log, ...rest) => backplane.read(userKey(log), ...rest),
+    publish: (topic, message) => backplane.publish(userKey(topic), message),
+    subscribe: (topic, ...rest) => backplane.subscribe(userKey(topic), ...rest),
   }
 }
 
-function respondToCheck(name: string, response: ServerResponse, isDraining: boolean): void {
+function respondToHealthCheck(name: string, response: ServerResponse, isDraining: boolean): void {
   const status = name === 'live' || (name === 'ready' && !isDraining) ? 200 : name === 'ready' ? 503 : 404
   response.writeHead(status, { 'content-type': 'text/plain' })
   response.end(status === 200 ? 'ok' : status === 503 ? 'draining' : 'not found')
@@ -218,7 +226,7 @@ function respondToCheck(name: string, response: ServerResponse, isDraining: bool
 const unknownUser: HttpRefusal = {
   status: 401,
   headers: { 'www-authenticate': 'Bearer', 'content-type': 'application/json' },
-  body: bodyOf('Send the bearer token of a user of this gateway'),
+  body: errorBody('Send the bearer token of a user of this gateway'),
 }
 
 function authenticationOf({ tokens, authenticate }: GatewayFrontOptions): Authenticate {
@@ -227,7 +235,7 @@ function authenticationOf({ tokens, authenticate }: GatewayFrontOptions): Authen
   if (authenticate !== undefined) return authenticate
   const users = usersOf(tokens ?? {})
   return async (request) => {
-    const principal = users.get(digestOf(tokenIn(request) ?? ''))
+    const principal = users.get(digestOf(bearerTokenOf(request) ?? ''))
     return principal === undefined ? unknownUser : { principal }
   }
 }
@@ -246,7 +254,7 @@ function usersOf(tokens: Readonly<Record<string, string>>): Map<string, string> 
   return users
 }
 
-function tokenIn(request: HttpCaller): string | undefined {
+function bearerTokenOf(request: HttpCaller): string | undefined {
   return /^Bearer +([\w.~+/=-]+)$/i.exec(request.header('authorization') ?? '')?.[1]
 }
 
@@ -270,11 +278,11 @@ function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
-function bodyOf(message: string): string {
+function errorBody(message: string): string {
   return JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } })
 }
 
 function refuse(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(bodyOf(message))
+  response.end(errorBody(message))
 }

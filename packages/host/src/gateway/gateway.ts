@@ -26,21 +26,21 @@ type Names = NonNullable<Parameters<Server['remove']>[0]>
 const defaultHeldMs = 600_000
 /** Maximum conversations of clients without sessions; the least recently used ends first. */
 const maxConversations = 256
-/** The name of the unlisted template that reads resources in no list. */
-const unlisted = 'unlisted'
-const missing: readonly number[] = [-32_002, -32_602]
+/** The name of the template that reads resources which no list has. */
+const unlistedTemplate = 'unlisted'
+const notFoundCodes: readonly number[] = [-32_002, -32_602]
 
-/** The servers of one host as one server. */
+/** Offers the servers of one host as one server. */
 class Gateway implements OpenGateway {
   readonly server: Server
   readonly #host: Host
   readonly #options: GatewayOptions
   readonly #handlers: Handlers
   readonly #inner: Server
-  readonly #watches: Watches
+  readonly #watches: ResourceWatches
   readonly #exchange = new AsyncLocalStorage<Exchange>()
   readonly #conversations = new Map<string, string>()
-  readonly #ofSession = new WeakMap<object, string>()
+  readonly #sessionConversations = new WeakMap<object, string>()
   readonly #warned = new Set<string>()
   readonly #end: (() => void)[]
   #offer: Offer | undefined
@@ -53,7 +53,7 @@ class Gateway implements OpenGateway {
       host,
       calls: relays.calls,
       heldMs: options.heldMs ?? defaultHeldMs,
-      requestOf: (context) => ({ context, exchange: this.#underWay() }),
+      requestOf: (context) => ({ context, exchange: this.#currentExchange() }),
       conversationOf: (context) => this.#conversationOf(context),
     })
     const { name = 'jackfield', version = '0.1.0', title } = options
@@ -64,19 +64,19 @@ class Gateway implements OpenGateway {
       tools: {},
       prompts: {},
       resources: {
-        [unlisted]: template({
+        [unlistedTemplate]: template({
           uriTemplate: '{+uri}',
           read: (_variables, context, uri) => this.#readUnlisted(uri, context),
         }),
       },
       onError: (error, where) => this.#warn(`${where.name ?? where.method}: ${reasonOf(error)}`),
     })
-    this.#watches = new Watches(
+    this.#watches = new ResourceWatches(
       host,
       (uri) => this.#inner.resourceUpdated(uri),
       (message) => this.#warn(message),
     )
-    this.server = this.#shown()
+    this.server = this.#servedServer()
     this.#end = [
       relays.begin(),
       // A surface that shows nothing, so that the capabilities of gateway clients are declared to servers.
@@ -84,7 +84,7 @@ class Gateway implements OpenGateway {
       host.on(
         (event) => {
           if (event.type !== 'connection') this.#refresh()
-          else if (event.state.state === 'ready') this.#watches.again(event.server)
+          else if (event.state.state === 'ready') this.#watches.resubscribe(event.server)
         },
         ['catalog', 'trust', 'connection'],
       ),
@@ -102,7 +102,7 @@ class Gateway implements OpenGateway {
   }
 
   /** The served server: the current definitions, with every list entry as its server wrote it. */
-  #shown(): Server {
+  #servedServer(): Server {
     const inner = this.#inner
     const instructions = (): string | undefined => this.#instructions()
     return {
@@ -147,10 +147,10 @@ class Gateway implements OpenGateway {
   }
 
   async #listen(exchange: Exchange): Promise<Outcome> {
-    const wanted = exchange.params['notifications']
-    const uris = isRecord(wanted) ? wanted['resourceSubscriptions'] : undefined
-    const known = Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : []
-    const release = await this.#retain(known)
+    const notifications = exchange.params['notifications']
+    const uris = isRecord(notifications) ? notifications['resourceSubscriptions'] : undefined
+    const subscribed = Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string') : []
+    const release = await this.#retain(subscribed)
     try {
       return await this.#inner.handle(exchange)
     } finally {
@@ -174,7 +174,7 @@ class Gateway implements OpenGateway {
   async #retain(uris: readonly string[]): Promise<() => void> {
     const releases = await Promise.all(
       [...new Set(uris)].flatMap((uri) => {
-        const server = this.#offer?.owners.get(uri) ?? this.#near(uri)[0]
+        const server = this.#offer?.owners.get(uri) ?? this.#serversWithScheme(uri)[0]
         return server === undefined ? [] : [this.#watches.retain(server, uri)]
       }),
     )
@@ -183,38 +183,39 @@ class Gateway implements OpenGateway {
     }
   }
 
-  /** Servers that list other resources with a URI's scheme; only those are asked. */
-  #near(uri: string): string[] {
+  /** The servers that list a resource or template with the scheme of this URI: only they may have it. */
+  #serversWithScheme(uri: string): string[] {
     const scheme = schemeOf(uri)
     const { rows } = this.#offer ?? {}
-    const known = this.#host
+    const resources = this.#host
       .resources()
       .filter(({ resource }) => rows?.resources.has(resource.uri) && schemeOf(resource.uri) === scheme)
-    const families = this.#host
+    const templates = this.#host
       .templates()
       .filter(
         ({ template: { uriTemplate } }) =>
           rows?.templates.has(uriTemplate) && schemeOf(uriTemplate) === scheme,
       )
-    return [...new Set([...known, ...families].map(({ server }) => server))]
+    return [...new Set([...resources, ...templates].map(({ server }) => server))]
   }
 
   async #readUnlisted(uri: string, context: Context): ReturnType<Handlers['read']> {
     let last: unknown = new RpcError(-32_002, 'Resource not found', { uri })
-    for (const server of this.#near(uri)) {
+    for (const server of this.#serversWithScheme(uri)) {
       try {
         return await this.#handlers.read(server, uri, context)
       } catch (error) {
-        if (!(error instanceof RpcError) || !missing.includes(error.code)) throw error
+        if (!(error instanceof RpcError) || !notFoundCodes.includes(error.code)) throw error
         last = error
       }
     }
     throw last
   }
 
-  #underWay(): Exchange {
+  #currentExchange(): Exchange {
     const exchange = this.#exchange.getStore()
-    if (exchange === undefined) throw new McpError('INVALID', 'The server of a gateway is called as a whole')
+    if (exchange === undefined)
+      throw new McpError('INVALID', 'A request to the gateway did not pass through its handler')
     return exchange
   }
 
@@ -223,20 +224,20 @@ class Gateway implements OpenGateway {
    * for one application's conversation does not apply to another's. A request of an unknown user is a separate conversation.
    */
   #conversationOf({ peer }: Context): string {
-    const { session } = this.#underWay()
+    const { session } = this.#currentExchange()
     if (session !== undefined) {
-      const known = this.#ofSession.get(session)
+      const known = this.#sessionConversations.get(session)
       if (known !== undefined) return known
       const conversation = newConversation()
-      this.#ofSession.set(session, conversation)
+      this.#sessionConversations.set(session, conversation)
       session.ended.addEventListener('abort', () => this.#host.endConversation(conversation), { once: true })
       return conversation
     }
     if (peer.principal === null && peer.scopes !== 'any') return newConversation()
-    const who = JSON.stringify([peer.principal, peer.info?.name ?? null])
-    const known = this.#conversations.get(who) ?? newConversation()
-    this.#conversations.delete(who)
-    this.#conversations.set(who, known)
+    const clientKey = JSON.stringify([peer.principal, peer.info?.name ?? null])
+    const known = this.#conversations.get(clientKey) ?? newConversation()
+    this.#conversations.delete(clientKey)
+    this.#conversations.set(clientKey, known)
     const [oldest] = this.#conversations
     if (this.#conversations.size > maxConversations && oldest !== undefined) {
       this.#conversations.delete(oldest[0])
@@ -269,32 +270,37 @@ class Gateway implements OpenGateway {
     const before = this.#offer
     const now = offerOf(this.#host, this.#options.only, this.#handlers)
     this.#offer = now
-    this.#replace('tools', before?.tools, now.tools, changed(before?.rows.tools, now.rows.tools))
-    this.#replace('prompts', before?.prompts, now.prompts, changed(before?.rows.prompts, now.rows.prompts))
-    const places = [
-      ...changed(before?.rows.resources, now.rows.resources),
-      ...changed(before?.rows.templates, now.rows.templates),
+    this.#replace('tools', before?.tools, now.tools, keysOfChanged(before?.rows.tools, now.rows.tools))
+    this.#replace(
+      'prompts',
+      before?.prompts,
+      now.prompts,
+      keysOfChanged(before?.rows.prompts, now.rows.prompts),
+    )
+    const changedKeys = [
+      ...keysOfChanged(before?.rows.resources, now.rows.resources),
+      ...keysOfChanged(before?.rows.templates, now.rows.templates),
       ...[...now.owners].flatMap(([uri, server]) => (before?.owners.get(uri) === server ? [] : [uri])),
     ]
-    this.#replace('resources', before?.resources, now.resources, new Set(places))
+    this.#replace('resources', before?.resources, now.resources, new Set(changedKeys))
   }
 
   #replace<K extends keyof Names & keyof Definitions, V extends NonNullable<Definitions[K]>[string]>(
     kind: K,
     before: ReadonlyMap<string, V> | undefined,
     now: ReadonlyMap<string, V>,
-    different: ReadonlySet<string>,
+    changedKeys: ReadonlySet<string>,
   ): void {
     const old = [...(before?.keys() ?? [])]
     const remaining = old.filter((key) => now.has(key))
     const order = [...now.keys()]
-    const misplaced = remaining.findIndex((key, at) => order[at] !== key)
+    const misplaced = remaining.findIndex((key, index) => order[index] !== key)
     // Lists follow the order of the configuration, not of connection.
     const moved = new Set(misplaced < 0 ? [] : remaining.slice(misplaced))
     const removed = old.filter((key) => !now.has(key) || moved.has(key))
     if (removed.length > 0) this.#inner.remove({ [kind]: removed })
     for (const [key, value] of now) {
-      if (!different.has(key) && !moved.has(key)) continue
+      if (!changedKeys.has(key) && !moved.has(key)) continue
       try {
         this.#inner.add({ [kind]: { [key]: value } })
       } catch (error) {
@@ -310,16 +316,17 @@ class Gateway implements OpenGateway {
   }
 }
 
-function changed(
+function keysOfChanged(
   before: ReadonlyMap<string, object> | undefined,
   now: ReadonlyMap<string, object>,
 ): Set<string> {
-  const different = new Set<string>()
-  for (const [key, row] of now) {
-    const old = before?.get(key)
-    if (old === undefined || (old !== row && canonical(old) !== canonical(row))) different.add(key)
+  const changedKeys = new Set<string>()
+  for (const [key, entry] of now) {
+    const previous = before?.get(key)
+    if (previous === undefined || (previous !== entry && canonical(previous) !== canonical(entry)))
+      changedKeys.add(key)
   }
-  return different
+  return changedKeys
 }
 
 function newConversation(): string {
@@ -343,18 +350,18 @@ export class Gateways implements GatewayService {
   open: GatewayService['open'] = (options = {}) => new Gateway(this.#host, this.relays, options)
 }
 
-interface Watched {
+interface SharedWatch {
   readonly server: string
   references: number
   watch: Promise<Watch | undefined>
 }
 
 /** Resources watched for gateway clients: each once at its server. */
-class Watches {
+class ResourceWatches {
   readonly #host: Pick<Host, 'watch'>
   readonly #updated: (uri: string) => void
   readonly #warn: (message: string) => void
-  readonly #byUri = new Map<string, Watched>()
+  readonly #byUri = new Map<string, SharedWatch>()
 
   constructor(host: Pick<Host, 'watch'>, updated: (uri: string) => void, warn: (message: string) => void) {
     this.#host = host
@@ -376,8 +383,8 @@ class Watches {
     }
   }
 
-  /** A reconnect ended the server's subscriptions. */
-  again(server: string): void {
+  /** Subscribes again after a reconnect, which ended the server's subscriptions. */
+  resubscribe(server: string): void {
     for (const [uri, watched] of this.#byUri) {
       if (watched.server !== server) continue
       const before = watched.watch

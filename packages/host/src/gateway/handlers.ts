@@ -53,14 +53,14 @@ export class Handlers implements DefinitionBuilders {
 
   tool: DefinitionBuilders['tool'] = ({ name, server, tool: { inputSchema } }) =>
     tool({
-      input: asIs(inputSchema),
+      input: passThrough(inputSchema),
       run: (args, context) =>
-        this.#pass(this.#tools, server, context, (call) => this.#call(name, args, call)),
+        this.#forward(this.#tools, server, context, (call) => this.#callTool(name, args, call)),
     })
 
   prompt: DefinitionBuilders['prompt'] = ({ name, server, prompt: listed }) =>
     prompt({
-      input: asIs(schemaOf(listed)),
+      input: passThrough(schemaOf(listed)),
       complete: Object.fromEntries(
         (listed.arguments ?? []).map((argument) => [
           argument.name,
@@ -68,8 +68,8 @@ export class Handlers implements DefinitionBuilders {
         ]),
       ),
       run: (args, context) =>
-        this.#pass(this.#prompts, server, context, (call) =>
-          notify(server, () => this.#deps.host.prompt(name, texts(args), optionsOf(call))),
+        this.#forward(this.#prompts, server, context, (call) =>
+          reportErrors(server, () => this.#deps.host.prompt(name, stringsOf(args), optionsOf(call))),
         ),
     })
 
@@ -83,31 +83,31 @@ export class Handlers implements DefinitionBuilders {
   template: DefinitionBuilders['template'] = ({ server, template: { uriTemplate } }) =>
     template({ uriTemplate, read: (_variables, context, uri) => this.read(server, uri, context) })
 
-  read(server: string, uri: string, context: Context): ReturnType<ForwardedCalls<ReadReply>['pass']> {
-    return this.#pass(this.#reads, server, context, (call) =>
+  read(server: string, uri: string, context: Context): ReturnType<ForwardedCalls<ReadReply>['forward']> {
+    return this.#forward(this.#reads, server, context, (call) =>
       // The host's user can search its text: what gateway clients read belongs to that user.
-      notify(server, () => this.#deps.host.read(server, uri, { ...optionsOf(call), searchable: false })).then(
-        asReply,
-      ),
+      reportErrors(server, () =>
+        this.#deps.host.read(server, uri, { ...optionsOf(call), searchable: false }),
+      ).then(toReadReply),
     )
   }
 
-  #pass<T>(
+  #forward<T>(
     calls: ForwardedCalls<T>,
     server: string,
     context: Context,
     run: (call: ClientCall<T>) => Promise<T>,
   ): Promise<T | InputRequired> {
     const { requestOf, conversationOf } = this.#deps
-    return calls.pass(requestOf(context), { server, conversation: conversationOf(context) }, run)
+    return calls.forward(requestOf(context), { server, conversation: conversationOf(context) }, run)
   }
 
   close(): void {
     for (const kind of [this.#tools, this.#prompts, this.#reads]) kind.close()
   }
 
-  async #call(name: string, args: JsonRecord, call: ClientCall<Reply>): Promise<Reply> {
-    const done = await notify(call.subject.server, () =>
+  async #callTool(name: string, args: JsonRecord, call: ClientCall<Reply>): Promise<Reply> {
+    const done = await reportErrors(call.subject.server, () =>
       this.#deps.host.call(name, args, {
         caller: 'gateway',
         ...optionsOf(call),
@@ -116,7 +116,7 @@ export class Handlers implements DefinitionBuilders {
     )
     const { error, result } = done
     if (typeof error?.code === 'number') throw new RpcError(error.code, error.message, error.data)
-    return wholeOf(result)
+    return toReply(result)
   }
 
   #completer(server: string, ref: { type: 'ref/prompt'; name: string }, name: string) {
@@ -150,8 +150,8 @@ function optionsOf<T>(call: ClientCall<T>) {
   return { signal, conversation: subject.conversation, onRow }
 }
 
-/** A schema that clients get unchanged; its server validates with it. */
-function asIs(schema: JsonSchema): DescribedSchema<JsonRecord, JsonRecord> {
+/** A schema that clients get unchanged. Arguments are validated by the server that declares it. */
+function passThrough(schema: JsonSchema): DescribedSchema<JsonRecord, JsonRecord> {
   return {
     '~standard': {
       version: 1,
@@ -171,23 +171,23 @@ function schemaOf({ arguments: list = [] }: CatalogPrompt['prompt']): JsonSchema
   }
 }
 
-function texts(args: JsonRecord): Record<string, string> {
+function stringsOf(args: JsonRecord): Record<string, string> {
   return Object.fromEntries(
     Object.entries(args).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   )
 }
 
-function wholeOf({ content, structuredContent, isError = false, _meta: meta }: CallToolResult): Reply {
+function toReply({ content, structuredContent, isError = false, _meta: meta }: CallToolResult): Reply {
   const structured = structuredContent === undefined ? {} : { structured: structuredContent }
   return reply({ content, isError, ...structured, ...defined({ meta }) })
 }
 
-function asReply({ contents, _meta: meta }: ReadResourceResult): ReadReply {
+function toReadReply({ contents, _meta: meta }: ReadResourceResult): ReadReply {
   return { contents, ...defined({ meta }) }
 }
 
-/** Clients get a server's error unchanged; a failure of the host is reported as such. */
-async function notify<T>(server: string, work: () => Promise<T>): Promise<T> {
+/** Runs a request. Clients get a server's error unchanged; any other failure becomes an internal error with its fixes. */
+async function reportErrors<T>(server: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -196,8 +196,10 @@ async function notify<T>(server: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-const most = 256
-const maxOfOne = 32
+/** Maximum requests of one kind that wait for input. */
+const maxSuspended = 256
+/** Maximum of these for one principal. */
+const maxSuspendedPerPrincipal = 32
 
 /** Requests of one kind in progress, including those that wait for input. */
 class ForwardedCalls<T> {
@@ -208,8 +210,8 @@ class ForwardedCalls<T> {
   constructor(calls: Set<ClientCall<unknown>>, heldMs: number) {
     this.calls = calls
     this.#suspended = new SuspendedCalls({
-      suspended: most,
-      suspendedPerPrincipal: maxOfOne,
+      suspended: maxSuspended,
+      suspendedPerPrincipal: maxSuspendedPerPrincipal,
       suspendedMs: heldMs,
     })
   }
@@ -218,15 +220,15 @@ class ForwardedCalls<T> {
    * Runs a request, or continues it when its client returns input responses. Returns its result, or the input requests for the
    * client.
    */
-  async pass(
+  async forward(
     request: Request,
     subject: Subject,
     run: (call: ClientCall<T>) => Promise<T>,
   ): Promise<T | InputRequired> {
     const { state, answers } = request.context
-    const call = state === undefined ? this.#begin(request, subject, run) : this.#again(request)
+    const call = state === undefined ? this.#begin(request, subject, run) : this.#resume(request)
     call.answer(answers)
-    const next = await call.again(request)
+    const next = await call.nextFor(request)
     if ('result' in next) return next.result
     this.#suspended.suspend(call)
     return inputRequired({ requests: next.asked, state: { held: call.id } })
@@ -248,7 +250,7 @@ class ForwardedCalls<T> {
     return call
   }
 
-  #again({ context: { state, peer } }: Request): ClientCall<T> {
+  #resume({ context: { state, peer } }: Request): ClientCall<T> {
     const call = this.#suspended.resume(isRecord(state) ? state['held'] : undefined, peer.principal)
     if (call !== undefined) return call
     throw new RpcError(

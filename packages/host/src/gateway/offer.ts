@@ -13,7 +13,7 @@ import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { matchesGlob } from '../shared/text.ts'
 import type { CatalogPrompt, CatalogResource, CatalogTemplate, CatalogTool, Host } from '../types/index.ts'
 
-/** How what a gateway offers is served. */
+/** Builds the definitions that a gateway serves from those of its host. */
 export interface DefinitionBuilders {
   tool(entry: CatalogTool): AnyTool
   prompt(entry: CatalogPrompt): AnyPrompt
@@ -21,7 +21,7 @@ export interface DefinitionBuilders {
   template(entry: CatalogTemplate): AnyTemplate
 }
 
-/** Everything a gateway offers at one time. */
+/** The definitions that a gateway offers. */
 export interface Offer {
   readonly rows: Rows
   readonly tools: ReadonlyMap<string, AnyTool>
@@ -36,33 +36,34 @@ export interface Offer {
 export function offerOf(
   host: Pick<Host, 'tools' | 'prompts' | 'resources' | 'templates' | 'policy'>,
   only: readonly string[] | undefined,
-  make: DefinitionBuilders,
+  builders: DefinitionBuilders,
 ): Offer {
-  const chosen = (name: string): boolean => only === undefined || only.some((glob) => matchesGlob(glob, name))
-  const tools = host.tools().filter(({ name }) => chosen(name) && !isRefused(host, name))
-  const prompts = host.prompts().filter(({ name }) => chosen(name))
+  const isSelected = (name: string): boolean =>
+    only === undefined || only.some((glob) => matchesGlob(glob, name))
+  const tools = host.tools().filter(({ name }) => isSelected(name) && !isAlwaysDenied(host, name))
+  const prompts = host.prompts().filter(({ name }) => isSelected(name))
   const resources = firstOf(
-    host.resources().filter(({ server, resource }) => chosen(`${server}__${resource.uri}`)),
+    host.resources().filter(({ server, resource }) => isSelected(`${server}__${resource.uri}`)),
     ({ resource }) => resource.uri,
   )
   const templates = firstOf(
-    host.templates().filter(({ server, template }) => chosen(`${server}__${template.uriTemplate}`)),
+    host.templates().filter(({ server, template }) => isSelected(`${server}__${template.uriTemplate}`)),
     ({ template }) => template.uriTemplate,
   )
   return {
     rows: {
       tools: new Map(tools.map(({ name, tool }) => [name, asTool(name, tool)])),
       prompts: new Map(prompts.map(({ name, prompt }): [string, Prompt] => [name, { ...prompt, name }])),
-      resources: map(resources, ({ resource }): Resource => resource),
-      templates: map(templates, ({ template }): ResourceTemplate => template),
+      resources: mapValues(resources, ({ resource }): Resource => resource),
+      templates: mapValues(templates, ({ template }): ResourceTemplate => template),
     },
-    tools: new Map(tools.map((entry) => [entry.name, make.tool(entry)])),
-    prompts: new Map(prompts.map((entry) => [entry.name, make.prompt(entry)])),
+    tools: new Map(tools.map((entry) => [entry.name, builders.tool(entry)])),
+    prompts: new Map(prompts.map((entry) => [entry.name, builders.prompt(entry)])),
     resources: new Map<string, ResourceValue | AnyTemplate>([
-      ...map(resources, make.resource),
-      ...map(templates, make.template),
+      ...mapValues(resources, builders.resource),
+      ...mapValues(templates, builders.template),
     ]),
-    owners: map(resources, ({ server }) => server),
+    owners: mapValues(resources, ({ server }) => server),
   }
 }
 
@@ -73,7 +74,7 @@ function asTool(name: string, tool: Tool): Tool {
 }
 
 /** Whether policy denies every call of a tool. A rule on arguments can only be decided for a call. */
-function isRefused({ policy }: Pick<Host, 'policy'>, name: string): boolean {
+function isAlwaysDenied({ policy }: Pick<Host, 'policy'>, name: string): boolean {
   try {
     const { decision } = policy.explain(name, {}, { caller: 'gateway' })
     if (decision.verdict !== 'deny') return false
@@ -91,7 +92,7 @@ function firstOf<T>(entries: readonly T[], keyOf: (entry: T) => string): Map<str
   return byKey
 }
 
-function map<A, B>(from: ReadonlyMap<string, A>, to: (value: A) => B): Map<string, B> {
+function mapValues<A, B>(from: ReadonlyMap<string, A>, to: (value: A) => B): Map<string, B> {
   return new Map(Array.from(from, ([key, value]) => [key, to(value)]))
 }
 
@@ -103,27 +104,28 @@ export interface Rows {
   readonly templates: ReadonlyMap<string, ResourceTemplate>
 }
 
-const lists = new Map<string, { column: string; key: string; of: keyof Rows }>([
+const listMethods = new Map<string, { column: string; key: string; of: keyof Rows }>([
   ['tools/list', { column: 'tools', key: 'name', of: 'tools' }],
   ['prompts/list', { column: 'prompts', key: 'name', of: 'prompts' }],
   ['resources/list', { column: 'resources', key: 'uri', of: 'resources' }],
   ['resources/templates/list', { column: 'resourceTemplates', key: 'uriTemplate', of: 'templates' }],
 ])
 
+/** Whether a method lists definitions. */
 export function isList(method: string): boolean {
-  return lists.has(method)
+  return listMethods.has(method)
 }
 
 /** A page of a list with every entry as its server wrote it; other entries are left out. */
 export function asWritten(method: string, outcome: Outcome, rows: Rows): Outcome {
-  const list = lists.get(method)
+  const list = listMethods.get(method)
   if (list === undefined || outcome.type !== 'complete') return outcome
   const page = outcome.result[list.column]
   if (!Array.isArray(page)) return outcome
-  const written = (entry: unknown): JsonRecord[] => {
+  const originalEntries = (entry: unknown): JsonRecord[] => {
     const key = isRecord(entry) ? entry[list.key] : undefined
     const row = typeof key === 'string' ? rows[list.of].get(key) : undefined
     return row === undefined ? [] : [{ ...row }]
   }
-  return { ...outcome, result: { ...outcome.result, [list.column]: page.flatMap(written) } }
+  return { ...outcome, result: { ...outcome.result, [list.column]: page.flatMap(originalEntries) } }
 }

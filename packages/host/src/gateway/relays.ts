@@ -50,35 +50,53 @@ export class ClientRelays implements Relays {
     }
   }
 
-  elicit(params: ElicitParams, found: RequestOrigin, signal: AbortSignal): Promise<ElicitResult> | undefined {
-    const call = this.#find(found, (one) =>
-      one.can(params.mode === 'url' ? 'elicitation.url' : 'elicitation'),
+  elicit(
+    params: ElicitParams,
+    origin: RequestOrigin,
+    signal: AbortSignal,
+  ): Promise<ElicitResult> | undefined {
+    const call = this.#find(origin, (candidate) =>
+      candidate.can(params.mode === 'url' ? 'elicitation.url' : 'elicitation'),
     )
     if (call === undefined) return undefined
-    return this.#ask('elicitation', { method: 'elicitation/create', params }, call, found, signal, isElicited)
+    return this.#ask(
+      'elicitation',
+      { method: 'elicitation/create', params },
+      call,
+      origin,
+      signal,
+      isElicited,
+    )
   }
 
   sample(
     params: CreateMessageParams,
-    found: RequestOrigin,
+    origin: RequestOrigin,
     signal: AbortSignal,
   ): Promise<CreateMessageResult> | undefined {
     const { includeContext = 'none' } = params
     const call = this.#find(
-      found,
-      (one) =>
-        one.can('sampling') &&
-        (params.tools === undefined || one.can('sampling.tools')) &&
-        (includeContext === 'none' || one.can('sampling.context')),
+      origin,
+      (candidate) =>
+        candidate.can('sampling') &&
+        (params.tools === undefined || candidate.can('sampling.tools')) &&
+        (includeContext === 'none' || candidate.can('sampling.context')),
     )
     if (call === undefined) return undefined
-    return this.#ask('sampling', { method: 'sampling/createMessage', params }, call, found, signal, isSampled)
+    return this.#ask(
+      'sampling',
+      { method: 'sampling/createMessage', params },
+      call,
+      origin,
+      signal,
+      isSampled,
+    )
   }
 
-  roots(found: RequestOrigin, signal: AbortSignal): Promise<Root[]> | undefined {
-    const call = this.#find(found, (one) => one.can('roots'))
+  roots(origin: RequestOrigin, signal: AbortSignal): Promise<Root[]> | undefined {
+    const call = this.#find(origin, (candidate) => candidate.can('roots'))
     if (call === undefined) return undefined
-    const answer = this.#ask('roots', { method: 'roots/list', params: {} }, call, found, signal, isRoots)
+    const answer = this.#ask('roots', { method: 'roots/list', params: {} }, call, origin, signal, isRoots)
     return answer.then(({ roots }) => roots)
   }
 
@@ -92,13 +110,15 @@ export class ClientRelays implements Relays {
   ): ClientCall<unknown> | undefined {
     const { server, conversation } = cause
     const calls = [...this.calls]
-    const own = calls.filter(
+    const candidates = calls.filter(
       ({ subject }) => subject.server === server && subject.conversation === conversation,
     )
-    const ofOneSession = own.every(({ session }) => session !== undefined && session === own[0]?.session)
-    const about =
-      row !== null ? calls.find((call) => call.row === row) : ofOneSession ? own.at(-1) : undefined
-    return about !== undefined && can(about) ? about : undefined
+    const isOneSession = candidates.every(
+      ({ session }) => session !== undefined && session === candidates[0]?.session,
+    )
+    const match =
+      row !== null ? calls.find((call) => call.row === row) : isOneSession ? candidates.at(-1) : undefined
+    return match !== undefined && can(match) ? match : undefined
   }
 
   /** Notifies clients that a user is asked about their requests, until the question is settled. */
@@ -108,12 +128,13 @@ export class ClientRelays implements Relays {
       for (const call of this.calls) call.settled(id)
       return
     }
-    const message = waitingFor(question)
+    const message = waitingMessage(question)
     if (message === undefined) return
-    const about = [...this.calls].filter(({ row }) => row !== undefined && rows.includes(row))
+    const related = [...this.calls].filter(({ row }) => row !== undefined && rows.includes(row))
     // If the question names no request, it may belong to any request at its server.
     const possible = [...this.calls].filter(({ subject }) => subject.server === question.cause.server)
-    for (const call of about.length > 0 ? about : rows.length > 1 ? [] : possible) call.waitsFor(id, message)
+    for (const call of related.length > 0 ? related : rows.length > 1 ? [] : possible)
+      call.waitsFor(id, message)
   }
 
   async #ask<T>(
@@ -122,10 +143,10 @@ export class ClientRelays implements Relays {
     call: ClientCall<unknown>,
     { cause, row }: RequestOrigin,
     signal: AbortSignal,
-    fits: (answer: unknown) => answer is T,
+    isValid: (answer: unknown) => answer is T,
   ): Promise<T> {
     const since = performance.now()
-    const note = (outcome: string, more: Record<string, unknown>): void => {
+    const recordOutcome = (outcome: string, details: Record<string, unknown>): void => {
       this.#host.record({
         kind,
         server: cause.server,
@@ -133,25 +154,27 @@ export class ClientRelays implements Relays {
         summary: `${cause.server} asks ${call.client}, a client of the gateway (${question.method})`,
         outcome,
         durationMs: Math.round(performance.now() - since),
-        detail: { cause, params: question.params, client: call.client, ...more },
+        detail: { cause, params: question.params, client: call.client, ...details },
       })
     }
     try {
       const answer = await call.ask(question, signal)
-      if (!fits(answer)) {
-        throw new RpcError(ErrorCode.InternalError, 'The client of the gateway gave an answer that is none')
+      if (!isValid(answer)) {
+        throw new RpcError(ErrorCode.InternalError, 'The client of the gateway returned an invalid response')
       }
-      note('relayed', { answer })
+      recordOutcome('relayed', { answer })
       return answer
     } catch (error) {
-      note(signal.aborted || call.signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+      recordOutcome(signal.aborted || call.signal.aborted ? 'withdrawn' : 'error', {
+        reason: reasonOf(error),
+      })
       throw error
     }
   }
 }
 
 /** Progress message to a client while the user is asked; undefined if its requests do not wait for the answer. */
-function waitingFor({ kind, cause: { server } }: HostQuestion): string | undefined {
+function waitingMessage({ kind, cause: { server } }: HostQuestion): string | undefined {
   switch (kind) {
     case 'approval':
       return 'Waiting for a person to approve this call'
@@ -195,12 +218,12 @@ function isRoots(answer: unknown): answer is { roots: Root[] } {
   return answer['roots'].every((root) => isRecord(root) && typeof root['uri'] === 'string')
 }
 
-/** The increase of progress when only the message is new. */
-const step = 1e-6
+/** Progress must increase with every notification, also when only the message is new. */
+const progressStep = 1e-6
 /** Interval in milliseconds of notices that the user is still asked, which keep a client from timing out. */
 const repeatMs = 15_000
 
-/** What a request is about, and for whom. */
+/** The server and the conversation of a request. */
 export interface Subject {
   readonly server: string
   readonly conversation: string
@@ -224,7 +247,7 @@ export class ClientCall<T> extends SuspendedCall<T, Request> {
   #progress = Number.NEGATIVE_INFINITY
   #reported = Number.NEGATIVE_INFINITY
   /** Progress messages to the client while the user is asked, by question. */
-  readonly #waiting = new Map<string, string>()
+  readonly #waitingMessages = new Map<string, string>()
   #repeating: NodeJS.Timeout | undefined
 
   constructor(subject: Subject, request: Request) {
@@ -234,7 +257,7 @@ export class ClientCall<T> extends SuspendedCall<T, Request> {
     this.#request = request
   }
 
-  /** Whether its client supports this kind of question. */
+  /** Whether its client has a capability. */
   get can(): Context['can'] {
     return this.#request.context.can
   }
@@ -244,7 +267,7 @@ export class ClientCall<T> extends SuspendedCall<T, Request> {
     return this.#request.context.peer.info?.name ?? 'a client'
   }
 
-  /** On a live connection the question is sent at once, and cancelled there when it is no longer needed. */
+  /** Sends a question to the client: at once on a live connection, where it is cancelled when it is no longer needed. */
   override ask(question: Question, signal: AbortSignal): Promise<JsonRecord> {
     const { exchange } = this.#request
     const { relay } = exchange.inputStrategy
@@ -252,46 +275,47 @@ export class ClientCall<T> extends SuspendedCall<T, Request> {
     return askLive(exchange, relay, question, AbortSignal.any([signal, this.signal]))
   }
 
+  /** Forwards a progress notification of the server. */
   progress({ progress, total, message }: ProgressReport): void {
     if (!(progress > this.#reported)) return
     this.#reported = progress
     // Progress must increase, also after a notice of this gateway.
-    this.#progress = Math.max(progress, this.#progress + step)
+    this.#progress = Math.max(progress, this.#progress + progressStep)
     this.listener?.context.progress(this.#progress, total, message)
   }
 
   /** Notifies its client that a person is asked, now and from time to time until the question is settled. */
   waitsFor(question: string, message: string): void {
-    if (this.#waiting.has(question)) return
-    this.#waiting.set(question, message)
-    this.#notice(message)
-    this.#repeating ??= setInterval(() => this.#repeat(), repeatMs).unref()
+    if (this.#waitingMessages.has(question)) return
+    this.#waitingMessages.set(question, message)
+    this.#sendMessage(message)
+    this.#repeating ??= setInterval(() => this.#repeatWaitingMessage(), repeatMs).unref()
   }
 
   /** Settles one question or, without an argument, the whole call. */
   settled(question?: string): void {
-    if (question === undefined) this.#waiting.clear()
-    else this.#waiting.delete(question)
-    if (this.#waiting.size > 0) return
+    if (question === undefined) this.#waitingMessages.clear()
+    else this.#waitingMessages.delete(question)
+    if (this.#waitingMessages.size > 0) return
     clearInterval(this.#repeating)
     this.#repeating = undefined
   }
 
-  /** Waits for its client until it ends or needs input. */
-  again(request: Request): ReturnType<SuspendedCall<T, Request>['next']> {
+  /** Resolves with the result or the next input requests, which are sent as the response to this request. */
+  nextFor(request: Request): ReturnType<SuspendedCall<T, Request>['next']> {
     this.#request = request
     const next = this.next(request.context.signal, request)
-    this.#repeat()
+    this.#repeatWaitingMessage()
     return next
   }
 
-  #repeat(): void {
-    const message = [...this.#waiting.values()].at(-1)
-    if (message !== undefined) this.#notice(message)
+  #repeatWaitingMessage(): void {
+    const message = [...this.#waitingMessages.values()].at(-1)
+    if (message !== undefined) this.#sendMessage(message)
   }
 
-  #notice(message: string): void {
-    this.#progress = this.#progress === Number.NEGATIVE_INFINITY ? 0 : this.#progress + step
+  #sendMessage(message: string): void {
+    this.#progress = this.#progress === Number.NEGATIVE_INFINITY ? 0 : this.#progress + progressStep
     this.listener?.context.progress(this.#progress, undefined, message)
   }
 }

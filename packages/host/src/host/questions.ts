@@ -2,7 +2,7 @@ import { LiveInbox } from '../core/inbox/inbox.ts'
 import { createCallResumption, type ResumeDeps } from '../core/resume-calls.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import type { Redaction } from '../servers/launch/launch.ts'
-import type { Connecting } from './connecting.ts'
+import type { ConnectionFactory } from './connection-factory.ts'
 import { defaults, type Events, type Running } from './running.ts'
 
 type HostParts = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal' | 'reuseAnswers'
@@ -11,7 +11,7 @@ interface QuestionsDeps extends Omit<ResumeDeps, HostParts> {
   /** Milliseconds; undefined for the host's default. */
   callTimeoutMs: number | undefined
   servers: ReadonlyMap<string, ServerConnection>
-  connecting: () => Connecting
+  connectionFactory: () => ConnectionFactory
   redaction: Redaction
   events: Events
   running: Running
@@ -19,11 +19,11 @@ interface QuestionsDeps extends Omit<ResumeDeps, HostParts> {
 
 /** The open questions of a host, and the resumption of calls whose programs ended. */
 export function createQuestions(deps: QuestionsDeps): LiveInbox {
-  const { callTimeoutMs, servers, connecting, redaction, events, running, ...others } = deps
-  const takeUp = createCallResumption({
+  const { callTimeoutMs, servers, connectionFactory, redaction, events, running, ...others } = deps
+  const resumption = createCallResumption({
     ...others,
     connection: (name) => servers.get(name),
-    answers: (name) => connecting().forSuspendedCalls(name),
+    answers: (name) => connectionFactory().forSuspendedCalls(name),
     callTimeoutMs: callTimeoutMs ?? defaults.callTimeoutMs,
     emit: (event) => events.emit(event),
     signal: running.signal,
@@ -35,8 +35,8 @@ export function createQuestions(deps: QuestionsDeps): LiveInbox {
     onChange: (item, rows) => events.emit({ type: 'question', item, rows }),
     onSuspended: (item, rows) => events.emit({ type: 'later', item, rows }),
     warn: (server, message) => events.emit({ type: 'warning', server, message }),
-    onSurfacesChanged: () => connecting().surfacesChanged(servers),
-    resume: { ...takeUp, run: (call) => running.track(() => takeUp.run(call)) },
+    onSurfacesChanged: () => connectionFactory().surfacesChanged(servers),
+    resume: { ...resumption, run: (call) => running.track(() => resumption.run(call)) },
   })
   return inbox
 }

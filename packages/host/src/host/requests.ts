@@ -1,6 +1,6 @@
 import type { Client, Watch } from '@jackfield/sdk/client'
 import type { ActiveRequest, ActiveRequests } from '../core/active-requests.ts'
-import { isTransport } from '../core/call-results.ts'
+import { isTransportError } from '../core/call-results.ts'
 import type { Policy } from '../core/policy/policy.ts'
 import type { Trust } from '../core/trust/trust.ts'
 import type { Recorder, RowStart } from '../log/store/activity-log.ts'
@@ -59,18 +59,18 @@ export class Requests
   prompt: Host['prompt'] = async (name, args, options = {}) => {
     const { catalog, shown, trust } = this.#deps
     const { entry, connection } = catalog.prompt(shown.nameOf(name))
-    const own = entry.prompt.name
-    trust.refuse(connection, 'prompt', own)
+    const promptName = entry.prompt.name
+    trust.refuse(connection, 'prompt', promptName)
     return this.#recorded(
       {
         kind: 'prompt',
         server: entry.server,
-        summary: `Prompt ${own}`,
-        detail: { prompt: own, arguments: args },
+        summary: `Prompt ${promptName}`,
+        detail: { prompt: promptName, arguments: args },
       },
-      { method: 'prompts/get', target: own, arguments: args, ...within(options) },
+      { method: 'prompts/get', target: promptName, arguments: args, ...within(options) },
       connection,
-      (client, signal) => client.prompt(own, args, { signal }),
+      (client, signal) => client.prompt(promptName, args, { signal }),
       options,
     )
   }
@@ -78,11 +78,11 @@ export class Requests
   complete: Host['complete'] = (server, params, options = {}) => {
     const { catalog, shown, running, redaction } = this.#deps
     const { ref } = params
-    const actual = 'uri' in ref ? { ...params, ref: { ...ref, uri: shown.uriOf(server, ref.uri) } } : params
+    const request = 'uri' in ref ? { ...params, ref: { ...ref, uri: shown.uriOf(server, ref.uri) } } : params
     return running.track(async (signal) => {
       try {
         const client = await catalog.server(server).ready(signal)
-        return redaction.value(await client.complete(actual, { signal }))
+        return redaction.value(await client.complete(request, { signal }))
       } catch (error) {
         throw redaction.error(error)
       }
@@ -153,13 +153,13 @@ export class Requests
     return running.track(async (until) => {
       const row = recorder.open(start)
       onRow?.(row.id)
-      const over = activeRequests.begin({ ...origin, server: connection.name, row: row.id })
-      let failed: unknown
+      const endRequest = activeRequests.begin({ ...origin, server: connection.name, row: row.id })
+      let requestError: unknown
       try {
         const client = await connection.ready(until, origin.conversation)
         const result = await work(client, until).catch((error: unknown) => {
-          if (isTransport(error)) connection.suspect(client)
-          failed = error
+          if (isTransportError(error)) connection.suspect(client)
+          requestError = error
           throw error
         })
         policy.noteLabels(origin.conversation, connection.name, connection.config.labels ?? [])
@@ -169,7 +169,7 @@ export class Requests
         row.close(until.aborted ? 'cancelled' : 'error', { reason: reasonOf(error) })
         throw redaction.error(error)
       } finally {
-        over(failed)
+        endRequest(requestError)
       }
     }, signal)
   }

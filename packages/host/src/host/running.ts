@@ -4,7 +4,7 @@ import { linkSignals } from '../shared/signals.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { HostEvent } from '../types/index.ts'
 
-/** The running work of a host, and its end. */
+/** Tracks the running work of a host, so that closing it can wait. */
 export class Running {
   readonly #work = new Set<Promise<unknown>>()
   readonly #ended = new AbortController()
@@ -39,14 +39,15 @@ export class Running {
     this.#work.add(ended)
   }
 
+  /** Aborts all running work. */
   end(): void {
     this.#ended.abort(new McpError('CANCELLED', 'The host was closed'))
   }
 
   /** Waits for all work to end, up to this time. */
   async settled(withinMs: number): Promise<void> {
-    const patience = new Promise((resolve) => setTimeout(resolve, withinMs).unref())
-    await Promise.race([Promise.allSettled(this.#work), patience])
+    const timeout = new Promise((resolve) => setTimeout(resolve, withinMs).unref())
+    await Promise.race([Promise.allSettled(this.#work), timeout])
   }
 }
 
@@ -55,7 +56,7 @@ interface Listener {
   types: readonly HostEvent['type'][] | undefined
 }
 
-const streamed: ReadonlySet<HostEvent['type']> = new Set(['stderr', 'connection'])
+const streamedTypes: ReadonlySet<HostEvent['type']> = new Set(['stderr', 'connection'])
 
 /** Notifies all listeners of an event, with secrets redacted. */
 export class Events {
@@ -75,16 +76,17 @@ export class Events {
     }
   }
 
-  /** Whether there is a listener for this event type; others need not be created. */
-  isHeard(type: HostEvent['type']): boolean {
+  /** Whether there is a listener for this event type. Without one, an event need not be created. */
+  hasListener(type: HostEvent['type']): boolean {
     for (const { types } of this.#listeners) if (types?.includes(type) ?? true) return true
     return false
   }
 
-  emit(whole: HostEvent): void {
+  /** Emits an event to its listeners. */
+  emit(unredacted: HostEvent): void {
     // Process output is redacted as a stream, so no piece of it is dropped.
-    if (!streamed.has(whole.type) && !this.isHeard(whole.type)) return
-    for (const event of this.#redaction.events(whole)) this.#notify(event)
+    if (!streamedTypes.has(unredacted.type) && !this.hasListener(unredacted.type)) return
+    for (const event of this.#redaction.events(unredacted)) this.#notify(event)
   }
 
   #notify(event: HostEvent): void {

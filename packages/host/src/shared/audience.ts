@@ -10,17 +10,17 @@ export function isForPersonOnly(annotations: Annotations | undefined): boolean {
 /** A result without the content for the user alone, with a note about it. The result itself is not changed. */
 export function forModel(result: CallToolResult): CallToolResult {
   const modelBlocks = result.content.filter((block) => !isForPersonOnly(block.annotations))
-  const left = result.content.length - modelBlocks.length
-  if (left === 0) return result
-  const parts = left === 1 ? '1 part of this result is' : `${left} parts of this result are`
+  const hiddenCount = result.content.length - modelBlocks.length
+  if (hiddenCount === 0) return result
+  const parts = hiddenCount === 1 ? '1 part of this result is' : `${hiddenCount} parts of this result are`
   const note: ContentBlock = { type: 'text', text: `[${parts} for the person alone and not given to you]` }
   const { structuredContent, ...rest } = result
   const hidden = result.content.filter((block) => isForPersonOnly(block.annotations))
-  const isSaidThere = hidden.some((block) => block.type === 'text' && isJsonOf(block.text, structuredContent))
+  const isRepeated = hidden.some((block) => block.type === 'text' && isJsonOf(block.text, structuredContent))
   return {
     ...rest,
     content: [...modelBlocks, note],
-    ...(structuredContent !== undefined && !isSaidThere && { structuredContent }),
+    ...(structuredContent !== undefined && !isRepeated && { structuredContent }),
   }
 }
 

@@ -2,7 +2,8 @@ import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join, resolve, sep } from 'node:path'
 
-interface Places {
+/** Where a program is searched. */
+interface SearchOptions {
   /** The search path; relative folders in it are ignored. */
   path: string
   cwd: string
@@ -21,7 +22,7 @@ export function exists(path: string): Promise<boolean> {
 /** Whether this is a file, or a link to one. */
 export function isFile(path: string): Promise<boolean> {
   return stat(path).then(
-    (found) => found.isFile(),
+    (stats) => stats.isFile(),
     () => false,
   )
 }
@@ -29,26 +30,27 @@ export function isFile(path: string): Promise<boolean> {
 /** The file of a command, as the system would find it; undefined if there is none that may be executed. */
 export async function findProgram(
   command: string,
-  { path, cwd, env = {} }: Places,
+  { path, cwd, env = {} }: SearchOptions,
 ): Promise<string | undefined> {
   const isPath = process.platform === 'win32' ? /[\\/]/.test(command) : command.includes('/')
-  const places = isPath
+  const candidates = isPath
     ? [resolve(cwd, command)]
     : path.split(delimiter).flatMap((folder) => (isAbsolute(folder) ? [join(folder, command)] : []))
   const endings = process.platform === 'win32' ? windowsEndings(command, env) : ['']
-  for (const place of places) {
-    for (const ending of endings) if (await mayRun(`${place}${ending}`)) return `${place}${ending}`
+  for (const candidate of candidates) {
+    for (const ending of endings)
+      if (await isExecutable(`${candidate}${ending}`)) return `${candidate}${ending}`
   }
   return undefined
 }
 
-function windowsEndings(command: string, env: NonNullable<Places['env']>): string[] {
-  const listed = Object.entries(env).find(([name]) => name.toUpperCase() === 'PATHEXT')?.[1]
-  const endings = (listed ?? '.COM;.EXE;.BAT;.CMD').split(';').filter(Boolean)
+function windowsEndings(command: string, env: NonNullable<SearchOptions['env']>): string[] {
+  const extensions = Object.entries(env).find(([name]) => name.toUpperCase() === 'PATHEXT')?.[1]
+  const endings = (extensions ?? '.COM;.EXE;.BAT;.CMD').split(';').filter(Boolean)
   return /\.[^.\\/]+$/.test(command) ? ['', ...endings] : endings
 }
 
-async function mayRun(file: string): Promise<boolean> {
+async function isExecutable(file: string): Promise<boolean> {
   try {
     if (!(await stat(file)).isFile()) return false
     await access(file, constants.X_OK)
@@ -58,12 +60,12 @@ async function mayRun(file: string): Promise<boolean> {
   }
 }
 
-/** Reads a file. Devices, pipes and files of more than `most` bytes are not read, since the path may be untrusted. */
-export async function readSmallFile(file: string, most: number): Promise<Buffer> {
+/** Reads a file. Devices, pipes and files of more than `maxBytes` bytes are not read, since the path may be untrusted. */
+export async function readSmallFile(file: string, maxBytes: number): Promise<Buffer> {
   const info = await stat(file)
   if (!info.isFile()) throw Object.assign(new Error('it is not a file'), { code: 'it is not a file' })
-  if (info.size > most) {
-    const reason = `it has more than ${most} bytes`
+  if (info.size > maxBytes) {
+    const reason = `it has more than ${maxBytes} bytes`
     throw Object.assign(new Error(reason), { code: reason })
   }
   return readFile(file)

@@ -16,10 +16,10 @@ export function inWords(value: unknown): string {
   return Array.isArray(value) ? 'a list' : 'an object'
 }
 
-/** Whether a value nests deeper than so many levels, and recursion could overflow the stack. */
-export function isDeeper(value: unknown, levels: number): boolean {
+/** Whether a value is nested deeper than `maxDepth` levels, so that recursion could overflow the stack. */
+export function isDeeper(value: unknown, maxDepth: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1))
+  return maxDepth === 0 || Object.values(value).some((member) => isDeeper(member, maxDepth - 1))
 }
 
 /** A canonical text: equal for equal JSON values, independent of the order of members. */
@@ -46,7 +46,7 @@ function freeze(value: unknown): void {
   Object.freeze(value)
 }
 
-/** The value of a JSON text; undefined if it is none. */
+/** Parses a JSON text; undefined if it is invalid. */
 export function parsed(text: string): unknown {
   try {
     return readJson(text)

@@ -1,5 +1,5 @@
 /** Letters of other scripts, and digits, that are drawn like Latin ones. */
-const drawnAs: ReadonlyMap<string, string> = new Map(
+const latinLookAlikes: ReadonlyMap<string, string> = new Map(
   Object.entries({
     a: 'аαɑ',
     b: 'ЬƄ',
@@ -36,7 +36,7 @@ export function skeleton(name: string): string {
     .toLowerCase()
     .replaceAll('rn', 'm')
     .replaceAll('vv', 'w')
-  return [...plain].map((character) => drawnAs.get(character) ?? character).join('')
+  return [...plain].map((character) => latinLookAlikes.get(character) ?? character).join('')
 }
 
 /** A word that mixes Latin letters with confusable Cyrillic or Greek ones; undefined if there is none. */
@@ -44,7 +44,7 @@ export function mixedWord(text: string): string | undefined {
   for (const [word] of text.matchAll(/[\p{L}\p{M}]{3,200}/gu)) {
     if (!/\p{Script=Latin}/u.test(word) || !/\p{Script=Cyrillic}|\p{Script=Greek}/u.test(word)) continue
     const foreign = [...word].filter((letter) => /\p{Script=Cyrillic}|\p{Script=Greek}/u.test(letter))
-    if (foreign.every((letter) => drawnAs.has(letter.toLowerCase()))) return word
+    if (foreign.every((letter) => latinLookAlikes.has(letter.toLowerCase()))) return word
   }
   return undefined
 }
@@ -53,9 +53,9 @@ export function mixedWord(text: string): string | undefined {
 export function nearlySame(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one]
   if (short === long || long.length - short.length > 1) return false
-  let n = 0
-  while (n < short.length && short[n] === long[n]) n++
-  const rest = long.length === short.length ? short.slice(n + 1) : short.slice(n)
-  const letters = `${short[n] ?? ''}${long[n] ?? ''}`
-  return rest === long.slice(n + 1) && !/\d/.test(letters)
+  let index = 0
+  while (index < short.length && short[index] === long[index]) index++
+  const rest = long.length === short.length ? short.slice(index + 1) : short.slice(index)
+  const letters = `${short[index] ?? ''}${long[index] ?? ''}`
+  return rest === long.slice(index + 1) && !/\d/.test(letters)
 }

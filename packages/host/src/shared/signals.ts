@@ -9,19 +9,19 @@ export interface LinkedSignal {
  * Combines two signals for work with a known end. `AbortSignal.any` takes several times as long and is released only by the
  * garbage collector.
  */
-export function linkSignals(one: AbortSignal, other: AbortSignal | undefined): LinkedSignal {
-  if (other === undefined || one.aborted) return { signal: one, release: () => {} }
-  if (other.aborted) return { signal: other, release: () => {} }
+export function linkSignals(first: AbortSignal, second: AbortSignal | undefined): LinkedSignal {
+  if (second === undefined || first.aborted) return { signal: first, release: () => {} }
+  if (second.aborted) return { signal: second, release: () => {} }
   const both = new AbortController()
   const abort = ({ target }: Event): void =>
     both.abort(target instanceof AbortSignal ? target.reason : undefined)
-  one.addEventListener('abort', abort)
-  other.addEventListener('abort', abort)
+  first.addEventListener('abort', abort)
+  second.addEventListener('abort', abort)
   return {
     signal: both.signal,
     release() {
-      one.removeEventListener('abort', abort)
-      other.removeEventListener('abort', abort)
+      first.removeEventListener('abort', abort)
+      second.removeEventListener('abort', abort)
     },
   }
 }

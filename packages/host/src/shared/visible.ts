@@ -1,11 +1,11 @@
 // Control characters except line feed and tab, format characters, and characters that fonts render as nothing.
-const unseen = /[^\P{Cc}\n\t]|[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu
+const invisible = /[^\P{Cc}\n\t]|[\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu
 /** Text without hidden characters: the common case. */
 const printable = /^[\n\t\x20-\x7e]*$/
 const pictograph = /\p{Extended_Pictographic}|\p{Emoji_Modifier}/u
 const emoji = /\p{Emoji}/u
 /** Scripts whose spelling needs joiners. */
-const joining =
+const joiningScripts =
   /\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Mongolian}|\p{Script=Devanagari}|\p{Script=Bengali}|\p{Script=Gurmukhi}|\p{Script=Gujarati}|\p{Script=Oriya}|\p{Script=Tamil}|\p{Script=Telugu}|\p{Script=Kannada}|\p{Script=Malayalam}|\p{Script=Sinhala}|\p{Script=Khmer}/u
 
 const joiner = 0x200d
@@ -25,9 +25,9 @@ export interface Unseen {
 /** Every character that hides, reorders or disguises text, except in valid emoji and scripts that need it. */
 export function unseenIn(text: string): Unseen[] {
   const hidden: Unseen[] = []
-  for (const match of text.matchAll(unseen)) {
+  for (const match of text.matchAll(invisible)) {
     const code = match[0].codePointAt(0) ?? 0
-    if (!isSpelling(code, match.index, text)) hidden.push({ code, at: match.index })
+    if (!isPartOfSpelling(code, match.index, text)) hidden.push({ code, at: match.index })
   }
   return hidden
 }
@@ -38,10 +38,12 @@ export function unseenIn(text: string): Unseen[] {
  */
 export function makeVisible(text: string): string {
   if (printable.test(text)) return text
-  return text.replaceAll('\r\n', '\n').replace(unseen, (character: string, at: number, whole: string) => {
-    const code = character.codePointAt(0) ?? 0
-    return isSpelling(code, at, whole) ? character : codeName(code)
-  })
+  return text
+    .replaceAll('\r\n', '\n')
+    .replace(invisible, (character: string, index: number, whole: string) => {
+      const code = character.codePointAt(0) ?? 0
+      return isPartOfSpelling(code, index, whole) ? character : codeName(code)
+    })
 }
 
 /** A character by its code: `⟦U+200B⟧`. */
@@ -49,23 +51,23 @@ export function codeName(code: number): string {
   return `⟦U+${code.toString(16).toUpperCase().padStart(4, '0')}⟧`
 }
 
-function isSpelling(code: number, at: number, text: string): boolean {
+function isPartOfSpelling(code: number, index: number, text: string): boolean {
   if (code !== joiner && code !== nonJoiner && code !== textStyle && code !== emojiStyle) return false
-  const before = characterBefore(text, at)
-  const after = text.codePointAt(at + 1)
+  const before = characterBefore(text, index)
+  const after = text.codePointAt(index + 1)
   if (code === textStyle || code === emojiStyle) {
     if (/[0-9#*]/.test(before)) return after === keycap
     return emoji.test(before)
   }
   const next = after === undefined ? '' : String.fromCodePoint(after)
-  if (joining.test(before)) return joining.test(next) || /^[\s\p{P}]?$/u.test(next)
-  const drawn = pictograph.test(before) || before.charCodeAt(0) === emojiStyle
-  return code === joiner && drawn && /\p{Extended_Pictographic}|[♀♂⚕]/u.test(next)
+  if (joiningScripts.test(before)) return joiningScripts.test(next) || /^[\s\p{P}]?$/u.test(next)
+  const followsPictograph = pictograph.test(before) || before.charCodeAt(0) === emojiStyle
+  return code === joiner && followsPictograph && /\p{Extended_Pictographic}|[♀♂⚕]/u.test(next)
 }
 
-function characterBefore(text: string, at: number): string {
-  if (at === 0) return ''
-  const unit = text.charCodeAt(at - 1)
+function characterBefore(text: string, index: number): string {
+  if (index === 0) return ''
+  const unit = text.charCodeAt(index - 1)
   const isLow = unit >= 0xdc00 && unit <= 0xdfff
-  return text.slice(Math.max(0, at - (isLow ? 2 : 1)), at)
+  return text.slice(Math.max(0, index - (isLow ? 2 : 1)), index)
 }

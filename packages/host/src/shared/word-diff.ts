@@ -5,7 +5,8 @@ export interface DiffPiece {
   text: string
 }
 
-const maxCells = 4_000_000
+/** Maximum cells of the table of lengths, which bounds the time of a comparison. */
+const maxTableCells = 4_000_000
 const token = /\s+|[\p{L}\p{N}_]+|[^\s\p{L}\p{N}_]/gu
 
 /** A word difference. Texts that are too long to compare in reasonable time are replaced as a whole. */
@@ -16,24 +17,25 @@ export function wordDiff(before: string, after: string): DiffPiece[] {
   while (start < was.length && start < is.length && was[start] === is[start]) start++
   let end = 0
   while (end < Math.min(was.length, is.length) - start && was.at(-1 - end) === is.at(-1 - end)) end++
-  return joined([
+  return mergePieces([
     ...was.slice(0, start).map((text) => ({ kind: 'same' as const, text })),
-    ...middle(was.slice(start, was.length - end), is.slice(start, is.length - end)),
+    ...changedPieces(was.slice(start, was.length - end), is.slice(start, is.length - end)),
     ...was.slice(was.length - end).map((text) => ({ kind: 'same' as const, text })),
   ])
 }
 
-/** The longest common subsequence of both. */
-function middle(was: readonly string[], is: readonly string[]): DiffPiece[] {
+/** The pieces of two texts that differ, by their longest common subsequence. */
+function changedPieces(was: readonly string[], is: readonly string[]): DiffPiece[] {
   const removed = (text: string): DiffPiece => ({ kind: 'removed', text })
   const added = (text: string): DiffPiece => ({ kind: 'added', text })
-  if (was.length * is.length > maxCells) return [...was.map(removed), ...is.map(added)]
+  if (was.length * is.length > maxTableCells) return [...was.map(removed), ...is.map(added)]
   const width = is.length + 1
   const lengths = new Uint32Array((was.length + 1) * width)
-  const at = (i: number, j: number): number => lengths[i * width + j] ?? 0
+  const lengthAt = (i: number, j: number): number => lengths[i * width + j] ?? 0
   for (let i = was.length - 1; i >= 0; i--) {
     for (let j = is.length - 1; j >= 0; j--) {
-      lengths[i * width + j] = was[i] === is[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
+      lengths[i * width + j] =
+        was[i] === is[j] ? lengthAt(i + 1, j + 1) + 1 : Math.max(lengthAt(i + 1, j), lengthAt(i, j + 1))
     }
   }
   const pieces: DiffPiece[] = []
@@ -46,7 +48,7 @@ function middle(was: readonly string[], is: readonly string[]): DiffPiece[] {
       pieces.push({ kind: 'same', text: one })
       i++
       j++
-    } else if (j >= is.length || (i < was.length && at(i + 1, j) >= at(i, j + 1))) {
+    } else if (j >= is.length || (i < was.length && lengthAt(i + 1, j) >= lengthAt(i, j + 1))) {
       pieces.push(removed(one))
       i++
     } else {
@@ -57,7 +59,7 @@ function middle(was: readonly string[], is: readonly string[]): DiffPiece[] {
   return pieces
 }
 
-function joined(pieces: readonly DiffPiece[]): DiffPiece[] {
+function mergePieces(pieces: readonly DiffPiece[]): DiffPiece[] {
   const merged: DiffPiece[] = []
   for (const piece of pieces) {
     const last = merged.at(-1)

@@ -44,13 +44,13 @@ export interface Activity {
   readonly outcome: string
   /** Milliseconds from its start to its end; null while it is running and where there is no duration. */
   readonly durationMs: number | null
-  /** The row that caused this one. */
+  /** The row that caused this one; null if none did. */
   readonly cause: number | null
-  /** Arguments, verdicts, rule, result, as JSON. */
+  /** Data of the kind, as JSON: arguments, decision, result and so on. Long values are cut and listed in `cut`. */
   readonly detail: Record<string, unknown>
 }
 
-/** A fault of the activity log. */
+/** A place where the activity log is not as it was written. */
 export interface ActivityFault {
   /** The link of the chain; null if the fault is outside the chain. */
   readonly position: number | null
@@ -62,15 +62,15 @@ export interface ActivityFault {
 
 /** The result of verifying the activity log. Every link's hash covers a row or an end, and the previous hash. */
 export interface ActivityVerification {
-  /** No faults were found. */
+  /** Whether no fault was found. */
   sound: boolean
-  /** Links that were verified. */
+  /** The number of links that were verified. */
   checked: number
   /** The last link: with a copy of its hash outside this machine, you can verify later that nothing up to it was changed. */
   head: { position: number; hash: string }
   /** The links removed by `pruneActivity`: the last removed link, and the hash from which the chain continues. */
   pruned?: { position: number; hash: string; at: string; before: string; rows: number }
-  /** The first 20, in the order of the chain. */
+  /** The first 20 faults, in the order of the chain. */
   faults: readonly ActivityFault[]
 }
 
@@ -86,13 +86,15 @@ export interface CallNotice {
   readonly caller: Caller
   /** The conversation of the call; absent outside conversations. */
   readonly conversation?: string
-  /** The row that caused it. */
+  /** The row that caused the call; null if none did. */
   readonly cause: number | null
 }
 
 /** Events of a host, for surfaces. */
 export type HostEvent =
+  /** The state of a connection changed. */
   | { type: 'connection'; server: string; state: ConnectionState }
+  /** The tools, prompts, resources or templates of the host changed. */
   | { type: 'catalog' }
   /** The open folders changed, or the decisions about servers: see `host.roots`. */
   | { type: 'roots' }
@@ -112,7 +114,7 @@ export type HostEvent =
   | { type: 'call'; state: 'ends'; call: CallNotice; outcome: string }
   /** A call became a task, or its task changed. */
   | { type: 'task'; task: HostTask }
-  /** `activity`: the row of the call. */
+  /** A server sent `notifications/progress` for a call; `activity` is its row. */
   | {
       type: 'progress'
       server: string
@@ -122,6 +124,7 @@ export type HostEvent =
       total?: number
       message?: string
     }
+  /** A server sent a log message (`notifications/message`). */
   | { type: 'log'; server: string; level: string; logger?: string; data: unknown }
   /** Text that a child process wrote to stderr, or to stdout outside the protocol. */
   | { type: 'stderr'; server: string; text: string }
@@ -133,10 +136,11 @@ export type HostEvent =
   | { type: 'later'; item: InboxItem; rows: readonly number[] }
   /** The built-in offline planner answered a server's sampling request without a review; `model` is its id. */
   | { type: 'sampling'; server: string; model: string }
+  /** A server reported that a watched resource changed. */
   | { type: 'resource-updated'; server: string; uri: string }
   /** The attachments of a conversation changed, or an attached copy is out of date: see `host.library`. */
   | { type: 'attached'; conversation: string }
-  /** Entries were added to a conversation by this host; `from` is the place of the first. */
+  /** Entries were added to a conversation by this host; `from` is the index of the first. */
   | { type: 'conversation'; id: string; from: number; entries: readonly ConversationEntry[] }
-  /** `fixes`: what the user can do about it. */
+  /** Something that the user should know. `fixes`: what they can do about it. */
   | { type: 'warning'; server: string; message: string; fixes?: readonly Fix[] }

@@ -11,7 +11,7 @@ export interface AppRef {
   readonly title?: string
 }
 
-/** A page and its requested permissions. A page that differs in any of this is another page. */
+/** A page and its requested permissions. A page that differs in any of these is another version. */
 export interface AppVersion {
   /** SHA-256 of the HTML, in hexadecimal. */
   readonly digest: string
@@ -33,7 +33,7 @@ export interface AppFile {
   readonly bytes: number
   /** The contents of a text file; otherwise `blob` is set. */
   readonly text?: string
-  /** Base64. */
+  /** The contents of any other file, in base64. */
   readonly blob?: string
 }
 
@@ -53,11 +53,12 @@ export type AppWish =
   | { readonly kind: 'message'; readonly text: string }
   /** A text that the model gets with the user's next message. It replaces the previous one. */
   | { readonly kind: 'context'; readonly text: string }
+  /** Files to save. */
   | { readonly kind: 'download'; readonly files: readonly AppFile[] }
 
 /** An open page. */
 export interface AppPage extends AppRef, AppVersion {
-  /** Its unguessable id. */
+  /** The id of the open page, which cannot be guessed. */
   readonly id: string
   /** A host name label (RFC 1035) that is the same for all pages of one server, and for no other server. */
   readonly site: string
@@ -113,7 +114,7 @@ export interface AppService {
   /**
    * Opens the page of a tool, by the tool's name in the catalog. Asks the user first, unless they agreed to exactly this
    * page before.
-   * @throws McpError 'NOT_FOUND' if the tool has no app, 'INVALID' if its page is not one or too large, 'REFUSED' if the user blocks it, 'LIMIT' if
+   * @throws McpError 'NOT_FOUND' if the tool has no app, 'INVALID' if it is disabled or its page is invalid or too large, 'REFUSED' if the user blocks it, 'LIMIT' if
    * too many are open, 'CANCELLED' if the user does not decide
    */
   open(tool: string, options?: AppOpenOptions): Promise<AppPage>

@@ -3,15 +3,15 @@ import type { CatalogTool } from './catalog.ts'
 
 /** Limits of one program. */
 export interface CodeLimits {
-  /** Bytes of memory, at least 16 MiB, which the engine starts with. Default 64 MiB. */
+  /** Maximum bytes of memory, at least the 16 MiB that the engine starts with. Default 64 MiB. */
   memoryBytes?: number
-  /** CPU time in milliseconds. Default 10 000. */
+  /** Maximum CPU time in milliseconds. Default 10 000. */
   cpuMs?: number
-  /** Wall time in milliseconds, without the time that questions about its calls are open. Default 120 000. */
+  /** Maximum milliseconds, without the time that questions about its calls are open. Default 120 000. */
   totalMs?: number
-  /** Characters of output: logs, shown text and the returned value. Default 100 000. */
+  /** Maximum characters of output: logs, shown text and the returned value. Default 100 000. */
   outputCharacters?: number
-  /** Calls of tools. Default 200. */
+  /** Maximum calls of tools. Default 200. */
   calls?: number
 }
 

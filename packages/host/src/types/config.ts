@@ -45,7 +45,7 @@ export interface FieldOrigin {
   file: string
   /** The path in the file, in its own format: `mcp_servers.github.env_vars[0]`. */
   path: string
-  /** Counted from 1. */
+  /** The line in the file, counted from 1; absent if unknown. */
   line?: number
 }
 
@@ -59,7 +59,7 @@ export interface ServerOrigin {
   layer: ConfigLayer
   /** The path of the entry in the file: `mcpServers.github`. */
   path: string
-  /** Counted from 1; absent if unknown. */
+  /** The line in the file, counted from 1; absent if unknown. */
   line?: number
   /** The positions of its values. */
   fields: FieldOrigin[]
@@ -73,7 +73,7 @@ export interface ConfigProblem {
   file: string
   /** Where in the file: `mcpServers.github.env.TOKEN`. */
   path: string
-  /** Counted from 1, where it is known. */
+  /** The line in the file, counted from 1; absent if unknown. */
   line?: number
   /** An `error` leaves the entry out; a `warning` does not. */
   severity: 'error' | 'warning'
@@ -87,7 +87,7 @@ export interface ExplainedField extends FieldOrigin {
   value: string
 }
 
-/** One server of the configuration, with the place of each of its values. */
+/** One server of the configuration, with the position of each of its values. */
 export interface ExplainedServer extends ServerOrigin {
   /** The name of the server in the configuration. */
   name: string
@@ -105,11 +105,11 @@ export interface ConfigFileState {
   app?: string
   /** Whether the file is on disk. */
   exists: boolean
-  /** Changes go to this file unless they belong to another one. */
+  /** Whether changes are written to this file, unless they belong to another one. */
   isOwn: boolean
-  /** It is invalid and not used. */
+  /** Whether it is invalid, and therefore not used. */
   isBroken: boolean
-  /** It belongs to another application, or is TOML, and is not written. */
+  /** Whether it is never written: it belongs to another application, or is TOML. */
   isReadOnly: boolean
 }
 
@@ -119,9 +119,9 @@ export interface RulePlace {
   author: string
   /** The absolute path of the file. */
   file: string
-  /** The place in `jackfield.rules`, from 0. */
+  /** The index in `jackfield.rules`. */
   index: number
-  /** Counted from 1. */
+  /** The line in the file, counted from 1; absent if unknown. */
   line?: number
 }
 
@@ -174,7 +174,7 @@ export interface ConfigPlan {
   id: string
   /** The absolute path of the file to be written. */
   file: string
-  /** The text of the file before and after, with secrets as names in brackets. */
+  /** The text before the change, with secrets as names in brackets. */
   before: string
   /** The text after the change, with secrets as names in brackets. */
   after: string
@@ -198,6 +198,6 @@ export interface FoundServer {
   name: string
   /** The command line or the URL. */
   origin: string
-  /** The configuration has a server with this name already. */
+  /** Whether the configuration has a server with this name already. */
   isKnown: boolean
 }

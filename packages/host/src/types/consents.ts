@@ -12,7 +12,7 @@ export interface GivenValue {
 export interface ConsentNeeded {
   /** The configured server name. */
   server: string
-  /** The file that names it. */
+  /** The configuration file that defines it. */
   file: string
   /** The exact command line, or the URL. Secrets are replaced with their names. */
   command: string

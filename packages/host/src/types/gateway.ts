@@ -1,13 +1,13 @@
 import type { Backplane, Server } from '@jackfield/sdk'
 import type { Authenticate } from '@jackfield/sdk/http'
 
-/** Options of a gateway. All have defaults. */
+/** Options of a gateway. */
 export interface GatewayOptions {
   /** The name of the server. Default `jackfield`. */
   name?: string
   /** The `title` of the server's `Implementation`. Default none. */
   title?: string
-  /** Default the host's own. */
+  /** The version of the server. Default: that of Jackfield. */
   version?: string
   /**
    * Globs over the host names of tools and prompts (`server__tool`); resources and templates match as `server__`
@@ -22,9 +22,9 @@ export interface GatewayOptions {
 
 /** The servers of a host as one server. */
 export interface OpenGateway {
-  /** To be served over stdio, HTTP or in memory, to clients of every revision. */
+  /** The server to pass to a transport: stdio, HTTP or in memory. It supports clients of every revision. */
   readonly server: Server
-  /** Ends every waiting request. */
+  /** Ends every request that waits for its client, and the conversations of the gateway. */
   close(): void
 }
 
@@ -43,13 +43,13 @@ export interface GatewayService {
 
 /** The gateway of one user. */
 export interface UserGateway {
-  /** To be served to the clients of this user. */
+  /** The server for the clients of this user. */
   readonly server: Server
   /** Ends the gateway, and the host behind it if it belongs to this user. */
   close(): Promise<void>
 }
 
-/** Who uses a gateway over HTTP, and where it listens. */
+/** Options of a gateway over HTTP: its users, and where it listens. */
 export interface GatewayFrontOptions {
   /** A bearer token for each user, of 16 characters at least, or `sha256:` and the digest of one in hexadecimal. */
   tokens?: Readonly<Record<string, string>>
@@ -64,15 +64,15 @@ export interface GatewayFrontOptions {
    */
   open: (user: string) => Promise<UserGateway>
   /**
-   * Most users with an open gateway. For another user, the gateway that was not used for longest is closed; users get 503 while all
-   * are in use. Default 100, or the number of `tokens`.
+   * Maximum users with an open gateway. Beyond it, the least recently used gateway without requests is closed; if there is none, the
+   * request gets status 503. Default 100, or the number of `tokens`.
    */
   maxUsers?: number
-  /** Default 127.0.0.1. */
+  /** The address to listen on. Default 127.0.0.1. */
   host?: string
-  /** Default 0: any free one. */
+  /** The port to listen on. Default 0: any free port. */
   port?: number
-  /** Default `/mcp`. */
+  /** The path of the endpoint. Default `/mcp`. */
   path?: string
   /** Accepted host names besides `host` and the loopback names. */
   allowedHosts?: readonly string[]
@@ -101,7 +101,7 @@ export interface GatewayFront {
   /** Where clients connect, with the path. */
   readonly url: string
   /**
-   * Closes the gateway as `close` does, after requests that run have their responses: the readiness check fails at once.
+   * Fails the readiness check, waits for the responses of running requests, and then closes the gateway.
    * @param options `settleMs`: milliseconds for balancers to notice, default 5000; `graceMs`: milliseconds for requests to finish
    *   afterwards, default 25 000
    */

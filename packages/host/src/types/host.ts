@@ -180,7 +180,7 @@ export interface HostOptions {
   rules?: PolicyRule[]
   /** Verdict where no rule matches. Default 'ask'. */
   defaultVerdict?: Verdict
-  /** Milliseconds in which a server must be connected. Default 8 000. */
+  /** Milliseconds within which a server must be connected. Default 8 000. */
   connectTimeoutMs?: number
   /** Milliseconds that a request may take without a response or progress. Default 60 000. */
   callTimeoutMs?: number
@@ -293,14 +293,16 @@ export interface Host extends AsyncDisposable {
   tools(): CatalogTool[]
   /** The enabled prompts of all servers, from the lists fetched last. */
   prompts(): CatalogPrompt[]
-  /** Without the pages of apps. */
+  /** The enabled resources of all servers, from the lists fetched last, without the pages of apps. */
   resources(): CatalogResource[]
   /** The enabled resource templates of all servers, from the lists fetched last. */
   templates(): CatalogTemplate[]
   /** Instructions of each ready server. */
   instructions(): { server: string; text: string }[]
   /**
-   * Policy → question → call → activity row. Never throws for a refusal or a failed tool; throws for an unknown name.
+   * Calls a tool by its name in the catalog: decides by policy, asks the user if policy requires it, calls, and writes an activity row.
+   * A refusal or a failure is a result.
+   * @throws McpError 'NOT_FOUND' for an unknown name, 'INVALID' for arguments that are not a JSON object
    */
   call(name: string, args: Record<string, unknown>, options: HostCallOptions): Promise<BrokeredCall>
   /** Calls that servers run as tasks. */

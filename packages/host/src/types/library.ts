@@ -95,6 +95,7 @@ export interface LibrarySearchOptions {
 export interface JsonNode {
   /** The member's name, or the index in a list; absent at the top. */
   readonly key?: string
+  /** The JSON type of the value. */
   readonly type: 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null'
   /** The value of a leaf as JSON, cut if it is long. */
   readonly value?: string
@@ -105,13 +106,16 @@ export interface JsonNode {
 }
 
 interface KnownContent {
+  /** The URI of the content, which can differ from that of the resource. */
   readonly uri: string
   /** As reported by the server; it may be wrong. */
   readonly mimeType?: string
+  /** Size of the content in bytes. */
   readonly bytes: number
 }
 
 interface KnownText {
+  /** The beginning of the text. Not sanitized. */
   readonly text: string
   /** Number of omitted characters. */
   readonly leftOut: number
@@ -204,7 +208,7 @@ export interface AttachedCopy extends AttachedResource {
   readonly watched: boolean
 }
 
-/** A resource that was not attached, and why in one sentence. */
+/** A resource that was not attached. */
 export interface NotAttached extends ResourceRef {
   /** Why, in one sentence for a person. */
   readonly reason: string
@@ -240,7 +244,7 @@ export interface CopyDiff extends ResourceRef {
   readonly changed: boolean
   /** A word difference; absent if either is no text. */
   readonly pieces?: readonly { readonly kind: 'same' | 'removed' | 'added'; readonly text: string }[]
-  /** Estimated token cost of each. */
+  /** Estimated token cost of the copy and of the resource now. */
   readonly tokens: { readonly was: number; readonly is: number }
 }
 

@@ -26,7 +26,7 @@ export interface ModelRequest {
   tools?: { name: string; description?: string; inputSchema: Tool['inputSchema'] }[]
   /** Whether the model may, must or must not call a tool. Default `auto`. */
   toolChoice?: 'auto' | 'required' | 'none'
-  /** Never exceeded. */
+  /** Maximum tokens of the reply. */
   maxTokens: number
   /** As in `sampling/createMessage`. Default the provider's. */
   temperature?: number
@@ -44,9 +44,9 @@ export interface ModelRequest {
 export interface ModelWait {
   /** Milliseconds until the retry. */
   readonly forMs: number
-  /** In words for a person. */
+  /** Why the request is retried, in words for a person. */
   readonly why: string
-  /** The attempts so far, and the maximum. */
+  /** The number of attempts so far. */
   readonly attempt: number
   /** The maximum number of attempts. */
   readonly attempts: number

@@ -89,7 +89,7 @@ export interface Questions {
   'sampling-request': {
     params: CreateMessageParams
     choice: ModelChoice
-    /** Estimated tokens and cost of the request as it is. */
+    /** Estimated tokens and cost of the unedited request. */
     estimate: SamplingEstimate
     /** Redactions before sending, and where. */
     redactions: readonly Redaction[]
@@ -112,7 +112,7 @@ export interface Questions {
   /** Whether a server may see these folders as roots. */
   roots: {
     roots: Root[]
-    /** Its contents; absent if it was not read. */
+    /** The contents of the folders; absent if they were not read. */
     folders?: readonly FolderPreview[]
   }
   /** Consent to start or connect to a server for the first time, or after its configuration changed. */

@@ -59,8 +59,9 @@ export interface NeededValue {
   readonly default?: string
   /** The allowed values. Default any of its kind. */
   readonly options?: readonly string[]
+  /** The type of the value. */
   readonly kind: 'text' | 'number' | 'boolean' | 'file' | 'directory'
-  /** Several values are allowed. */
+  /** Whether several values are allowed. */
   readonly multiple?: boolean
   /** The minimum of a number. */
   readonly min?: number
@@ -78,7 +79,7 @@ export interface InstallPlan {
   readonly version?: string
   /** The exact command line, or the URL. Values to enter appear as `${input:id}`. */
   readonly command: string
-  /** The same as words: program and arguments, or the URL alone. */
+  /** The same, split: program and arguments, or the URL alone. */
   readonly words: readonly string[]
   /** Variables and headers it gets. */
   readonly given: readonly GivenValue[]
@@ -109,6 +110,6 @@ export interface ReviewedInstallation extends Omit<InstallPlan, 'config'> {
   readonly digest?: string
   /** Secrets of `needs` that are stored already. */
   readonly stored: readonly string[]
-  /** The configuration has a server with this name already. */
+  /** Whether the configuration has a server with this name already. */
   readonly isKnown: boolean
 }

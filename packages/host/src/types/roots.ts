@@ -37,15 +37,15 @@ export interface OpenFolder extends Root {
 
 /** The contents of a folder as a server would see them. */
 export interface FolderPreview extends OpenFolder {
-  /** Numbers of folders and files directly in it; `more` if counting stopped early. */
+  /** The number of folders directly in it. */
   folders: number
   /** The number of files directly in it. */
   files: number
-  /** Counting stopped early: there are more entries. */
+  /** Whether counting stopped early, because there are more entries. */
   more: boolean
   /** Some names in it; folders end with `/`. */
   names: readonly string[]
-  /** The user was not asked about it before. */
+  /** Whether the user was not asked about it before. */
   isNew: boolean
 }
 

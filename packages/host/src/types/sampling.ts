@@ -13,7 +13,7 @@ export interface ModelFacts {
   currency?: string
   /** 0 (slowest) to 1 (fastest). Default a rough rank by the model's family. */
   speed?: number
-  /** 0 to 1. Default a rough rank by the model's family. */
+  /** 0 (least capable) to 1 (most capable). Default a rough rank by the model's family. */
   intelligence?: number
   /** Tokens of request and response together. Default: as reported by the model's provider. */
   contextTokens?: number
@@ -73,7 +73,7 @@ export type RedactionRule =
 export interface SamplingSettings {
   /** Facts about models. Default: only their names. */
   models?: readonly ModelFacts[]
-  /** For every server. */
+  /** Limits of every server. Default: those of `SamplingLimits`. */
   limits?: Partial<SamplingLimits>
   /** By server name: other limits, and reviews that are skipped. */
   servers?: Readonly<
@@ -83,7 +83,7 @@ export interface SamplingSettings {
         limits?: Partial<SamplingLimits>
         /** Reviews that are skipped within the budget. Default none. */
         approve?: readonly SamplingStage[]
-        /** As below, for this server. */
+        /** As `reviewOffline` of the settings, for this server. */
         reviewOffline?: boolean
       }
     >
@@ -99,7 +99,7 @@ export interface SamplingSettings {
 
 /** A part of a conversation that a server asks to be added to its request. */
 export interface ContextText {
-  /** Names it in the answer: the id of the activity of the call. */
+  /** The id by which an answer selects it: that of the activity row of the call. */
   id: string
   /** The server it came from. */
   server: string
@@ -107,7 +107,7 @@ export interface ContextText {
   label: string
   /** Exactly what would be added. */
   text: string
-  /** About how many tokens the text is. */
+  /** Estimated tokens of the text. */
   tokens: number
 }
 
@@ -141,7 +141,7 @@ export interface SamplingEstimate {
   currency?: string
 }
 
-/** The matches of one redaction rule, and where they are. */
+/** The matches of one redaction rule in a request. */
 export interface Redaction {
   /** The name of the rule or of the built-in scanner. */
   rule: string
@@ -173,11 +173,11 @@ export interface SamplingUsage {
   server: string
   /** The limits that apply to it. */
   limits: SamplingLimits
-  /** In the last 60 seconds. */
+  /** Requests in the last 60 seconds. */
   requests: number
-  /** In the last 24 hours; running requests count with their estimate. */
+  /** Tokens in the last 24 hours; running requests count with their estimate. */
   tokens: number
-  /** In the last 24 hours, by currency. */
+  /** Cost in the last 24 hours, by currency. */
   cost: Readonly<Record<string, number>>
   /** Tokens of the last 24 hours that passed without review. */
   autoTokens: number

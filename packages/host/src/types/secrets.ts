@@ -50,7 +50,7 @@ export interface Secrets {
   set(name: string, value: string): Promise<void>
   /** Removes a stored value; returns false if there is none of that name. */
   remove(name: string): Promise<boolean>
-  /** Values that servers need. Store them with `set` under `secret`, which starts the servers that failed for want of them. */
+  /** Values that servers need. Store them with `set` under `secret`, which starts the servers that failed because they were missing. */
   missing(): Promise<MissingInput[]>
   /** The text with every known secret value replaced, also in base64 and URL encoding. */
   redact(text: string): string

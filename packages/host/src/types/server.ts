@@ -4,11 +4,11 @@ import type { Fix } from './fix.ts'
 
 /** Options of every server. */
 export interface ServerSettings {
-  /** Excluded everywhere. Default false. */
+  /** Whether the server is never started and its definitions are not offered. Default false. */
   disabled?: boolean
   /** `modern` uses 2026-07-28 only, `legacy` the revisions before it. Default `auto`: detected. */
   era?: 'auto' | 'modern' | 'legacy'
-  /** Started on first use; until then its lists are the cached ones. Default false. */
+  /** Whether it is started on first use, with its cached lists until then. Default false. */
   lazy?: boolean
   /**
    * Milliseconds without use after which a lazy server is stopped, once the conversations that used it have ended. Default 600
@@ -87,7 +87,7 @@ export interface SignInSettings {
   clientSecret?: string
   /** The issuer identifier of the authorization server, exactly as in its metadata; required with `clientId`. */
   issuer?: string
-  /** Initially requested scopes. Default: those the server requires. */
+  /** Scopes that are requested first. Default: those the server requires. */
   scopes?: string[]
 }
 

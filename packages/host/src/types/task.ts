@@ -27,11 +27,11 @@ export interface HostTask {
   readonly progress?: { readonly progress: number; readonly total?: number; readonly message?: string }
   /** ISO 8601. */
   readonly createdAt: string
-  /** ISO 8601; null if it does not expire. */
+  /** When the server may delete it, ISO 8601; null if it does not expire. */
   readonly expiresAt: string | null
   /** This program continues the task of an earlier program, so no caller waits for it. */
   readonly continued?: true
-  /** A program polls it. Otherwise it is continued when its server is connected. */
+  /** Whether a running program polls it. Otherwise it is continued when its server is connected. */
   readonly followed: boolean
 }
 

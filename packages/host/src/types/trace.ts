@@ -15,13 +15,13 @@ export interface TraceEvent {
   readonly at: string
   /** Milliseconds of a monotonic clock since the program began; null for rows of the activity log. */
   readonly tickMs: number | null
-  /** What the event is. */
+  /** The kind of the event. */
   readonly kind: TraceKind
   /** The configured server name; null for events outside servers. */
   readonly server: string | null
   /** Unique id of a server connection; null for events outside connections. */
   readonly connection: string | null
-  /** From the view of this host; null for events that are no messages. */
+  /** Whether this host sent or received the message; null for events that are not messages. */
   readonly direction: 'sent' | 'received' | null
   /** Of a message or its request; of an activity row, the method it comes from. */
   readonly method: string | null
@@ -60,9 +60,9 @@ export interface TraceQuery {
    * @see TraceFilterError
    */
   filter?: string
-  /** Only the newest. Default 1 000. */
+  /** Maximum events: the newest, or the oldest with `after`. Default 1 000. */
   limit?: number
-  /** Only events after this one; the oldest if there are more than `limit`. */
+  /** Only events after the one with this id. */
   after?: number
 }
 
@@ -106,7 +106,7 @@ export interface TraceTally {
   readonly p50Ms: number | null
   /** The 95th percentile of response times in milliseconds. */
   readonly p95Ms: number | null
-  /** Of requests and responses together. */
+  /** Bytes of requests and responses together. */
   readonly bytes: number
 }
 
@@ -131,7 +131,7 @@ export interface TraceBinsQuery {
   fromMs?: number
   /** Milliseconds since 1970. Default: the time of the last event. */
   toMs?: number
-  /** From 1 to 10 000. */
+  /** The number of bins, from 1 to 10 000. */
   bins: number
 }
 
@@ -147,7 +147,7 @@ export interface TraceBins {
     readonly server: string | null
     /** One count for each bin; bin `i` starts at `fromMs + i * (toMs - fromMs) / bins`. The last one includes `toMs`. */
     readonly events: readonly number[]
-    /** Of these, the ones with status `error`. */
+    /** The same for events with status `error`. */
     readonly errors: readonly number[]
   }[]
 }

@@ -12,6 +12,7 @@ export interface TrustFinding {
 
 /** One part of a definition that changed since it was accepted. */
 export interface DefinitionChange {
+  /** How the definition or its part changed. */
   kind: 'added' | 'changed' | 'removed' | 'renamed'
   /** The kind of definition; `command`: the command line of the server. */
   what: 'tool' | 'prompt' | 'resource' | 'template' | 'instructions' | 'command'

@@ -30,10 +30,10 @@ test('a filter is parsed into its terms', () => {
     { key: 'until', atMs: now - 1_800_000 },
   ])
   expect(conditions('dur:>=1.5s dur:<2m dur:100..500 bytes:<=2kb')).toEqual([
-    { key: 'dur', least: 1_500 },
+    { key: 'dur', min: 1_500 },
     { key: 'dur', below: 120_000 },
-    { key: 'dur', least: 100, most: 500 },
-    { key: 'bytes', most: 2_000 },
+    { key: 'dur', min: 100, max: 500 },
+    { key: 'bytes', max: 2_000 },
   ])
   expect(parseFilter('-kind:wire -"a b"', now)).toEqual([
     { negated: true, column: 1, condition: { key: 'kind', oneOf: ['wire'] } },

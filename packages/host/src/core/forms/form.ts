@@ -17,8 +17,8 @@ export function planForm(schema: ElicitSchema, message = ''): FormPlan {
   const fields = Object.entries(schema.properties).map(([key, property]) =>
     fieldOf(key, property, schema, message),
   )
-  const stuck = fields.find((field) => field.choices?.length === 0 && !canBeEmpty(field))
-  if (stuck !== undefined) return { fault: `field "${stuck.key}" has nothing to choose from` }
+  const unusable = fields.find((field) => field.choices?.length === 0 && !canBeEmpty(field))
+  if (unusable !== undefined) return { fault: `field "${unusable.key}" has nothing to choose from` }
   return { fields }
 }
 
@@ -77,13 +77,13 @@ function constraintOf(property: ElicitField, kind: FieldKind): string | undefine
       ])
     default:
       return sentence([
-        words[kind],
+        formatHints[kind],
         range(property, 'minLength', 'maxLength', { of: ['character', 'characters'] }),
       ])
   }
 }
 
-const words = {
+const formatHints = {
   text: undefined,
   email: 'an e-mail address such as ada@example.org',
   uri: 'a whole address such as https://example.org/page',
@@ -93,15 +93,16 @@ const words = {
 
 function range(
   property: object,
-  least: string,
-  most: string,
-  { of }: { of?: readonly [one: string, several: string] } = {},
+  minName: string,
+  maxName: string,
+  { of: unitNames }: { of?: readonly [one: string, several: string] } = {},
 ): string | undefined {
-  const low = numberAt(property, least)
-  const high = numberAt(property, most)
-  const unit = (count: number): string => (of === undefined ? '' : ` ${of[count === 1 ? 0 : 1]}`)
+  const low = numberAt(property, minName)
+  const high = numberAt(property, maxName)
+  const unit = (count: number): string =>
+    unitNames === undefined ? '' : ` ${unitNames[count === 1 ? 0 : 1]}`
   // A minimum length of zero has no effect.
-  const counts = low !== undefined && !(of !== undefined && low <= 0)
+  const counts = low !== undefined && !(unitNames !== undefined && low <= 0)
   if (counts && high !== undefined) {
     return low === high ? `exactly ${low}${unit(low)}` : `${low} to ${high}${unit(high)}`
   }
@@ -115,7 +116,7 @@ function sentence(parts: readonly (string | undefined)[]): string | undefined {
 }
 
 function numberAt(property: object, name: string): number | undefined {
-  const value: unknown = Object.entries(property).find(([own]) => own === name)?.[1]
+  const value: unknown = Object.entries(property).find(([key]) => key === name)?.[1]
   return typeof value === 'number' ? value : undefined
 }
 
@@ -157,8 +158,8 @@ export function readTyped(
 ): { value: string | number | undefined } | { problem: string } {
   const trimmed = typed.trim()
   const isNumber = field.kind === 'number' || field.kind === 'integer'
-  const given = isNumber ? Number(trimmed) : field.kind === 'text' ? typed : trimmed
-  const value = trimmed === '' ? undefined : given
+  const entered = isNumber ? Number(trimmed) : field.kind === 'text' ? typed : trimmed
+  const value = trimmed === '' ? undefined : entered
   const problem = problemWithField(field, value)
   return problem === undefined ? { value } : { problem }
 }
@@ -168,7 +169,7 @@ export function shownValue(field: FormField, value: ElicitValue | undefined): st
   if (value === undefined) return '(left out)'
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   const label = (entry: string): string => {
-    const choice = field.choices?.find((one) => one.value === entry)
+    const choice = field.choices?.find((candidate) => candidate.value === entry)
     if (choice === undefined || choice.label === entry) return entry
     return `${choice.label} (${entry})`
   }
@@ -186,7 +187,7 @@ export function reviewForm(
   })
 }
 
-const isNotStored = '(not kept)'
+const omittedMark = '(not kept)'
 
 /** The fields of a form that seem to ask for a secret, by their keys. */
 export function secretFields(params: ElicitParams): ReadonlySet<string> {
@@ -202,6 +203,6 @@ export function withoutSecretFields<T extends ElicitResult>(answer: T, params: E
   if (content === undefined) return answer
   const secret = secretFields(params)
   if (!Object.keys(content).some((key) => secret.has(key))) return answer
-  const entries = Object.entries(content).map(([key, value]) => [key, secret.has(key) ? isNotStored : value])
+  const entries = Object.entries(content).map(([key, value]) => [key, secret.has(key) ? omittedMark : value])
   return { ...answer, content: Object.fromEntries(entries) }
 }

@@ -10,14 +10,14 @@ export interface InspectOptions {
   known?: readonly string[]
 }
 
-const longUrl = 2_000
+const longUrlLength = 2_000
 const severityOrder = ['danger', 'warning', 'notice']
 
 /** Parses the URL of a URL elicitation and collects warnings for the user. Nothing is fetched or resolved. */
 export function inspectUrl(text: string, { known = [] }: InspectOptions = {}): UrlInspection {
   const url = URL.parse(text)
   if (url === null || url.host === '') {
-    const blocked = url === null ? 'It is not a valid URL.' : schemeRefused(url)
+    const blocked = url === null ? 'It is not a valid URL.' : schemeRefusal(url)
     const href = url?.href ?? text
     return { href, parts: { before: '', host: '', after: href }, findings: [], opens: false, blocked }
   }
@@ -37,11 +37,11 @@ export function inspectUrl(text: string, { known = [] }: InspectOptions = {}): U
     ...(reads !== '' && reads !== hostname && { reads }),
     findings: isWeb ? findingsAbout(url, text, reads, known) : [],
     opens: url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(hostname)),
-    ...(!isWeb && { blocked: schemeRefused(url) }),
+    ...(!isWeb && { blocked: schemeRefusal(url) }),
   }
 }
 
-function schemeRefused({ protocol }: URL): string {
+function schemeRefusal({ protocol }: URL): string {
   return `It is not a web page: "${protocol.slice(0, 40)}" may start other programs. Only https and http are opened.`
 }
 
@@ -100,14 +100,14 @@ function findingsAbout(url: URL, text: string, reads: string, known: readonly st
       'Its spelling may make it look like another address; the address shown here is the real one.',
     )
   }
-  if (url.href.length > longUrl) {
+  if (url.href.length > longUrlLength) {
     add(
       'notice',
       'long',
       `It is ${url.href.length.toLocaleString('en')} characters long; check its beginning and its site.`,
     )
   }
-  if (!local) besideKnown(url, reads, known, add)
+  if (!local) serverSiteFindings(url, reads, known, add)
   return findings.sort(
     (one, other) => severityOrder.indexOf(one.severity) - severityOrder.indexOf(other.severity),
   )
@@ -165,26 +165,27 @@ function kindOfAddress(hostname: string): 'address' | 'link-local' | undefined {
 }
 
 /** The relation of the site to the server's own. */
-function besideKnown(url: URL, reads: string, known: readonly string[], add: Add): void {
-  const own = known.flatMap((address) => {
+function serverSiteFindings(url: URL, reads: string, known: readonly string[], add: Add): void {
+  const serverHosts = known.flatMap((address) => {
     const other = URL.parse(address)
     return other === null || other.hostname === '' || isIP(other.hostname) !== 0 || isLoopback(other.hostname)
       ? []
       : [other.hostname]
   })
-  if (own.length === 0 || own.some((name) => domainOf(name) === domainOf(url.hostname))) return
-  const posing = own.find((name) => imitatedHost(url.hostname, reads, name))
-  if (posing !== undefined) {
-    add('danger', 'looks-like', `It looks like the server's own site ${posing}, but is ${url.hostname}.`)
+  if (serverHosts.length === 0 || serverHosts.some((name) => domainOf(name) === domainOf(url.hostname)))
+    return
+  const imitated = serverHosts.find((name) => imitatedHost(url.hostname, reads, name))
+  if (imitated !== undefined) {
+    add('danger', 'looks-like', `It looks like the server's own site ${imitated}, but is ${url.hostname}.`)
   } else {
-    add('notice', 'other-site', `The page is not on the server's own site, ${own.join(', ')}.`)
+    add('notice', 'other-site', `The page is not on the server's own site, ${serverHosts.join(', ')}.`)
   }
 }
 
-function imitatedHost(hostname: string, reads: string, own: string): boolean {
-  const [domain, real] = [domainOf(reads === '' ? hostname : reads), domainOf(own)]
-  if (skeleton(domain) === skeleton(real) || nearlySame(domain, real)) return true
-  const name = real.split('.')[0] ?? real
+function imitatedHost(hostname: string, reads: string, serverHost: string): boolean {
+  const [domain, serverDomain] = [domainOf(reads === '' ? hostname : reads), domainOf(serverHost)]
+  if (skeleton(domain) === skeleton(serverDomain) || nearlySame(domain, serverDomain)) return true
+  const name = serverDomain.split('.')[0] ?? serverDomain
   // The site's name as part of another one: bank.example.evil.test, login-bank.test.
   return name.length >= 4 && reads.split(/[.-]/).some((part) => skeleton(part) === skeleton(name))
 }

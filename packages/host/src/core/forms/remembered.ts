@@ -17,7 +17,7 @@ interface RememberedAnswers {
   ): void
 }
 
-const maxFormValue = 10_000
+const maxFormValueCharacters = 10_000
 
 /** `identity`: the server's identity, so that another server with the same name gets nothing. */
 export function rememberedAnswers(identity: string, table: FormTable): RememberedAnswers {
@@ -32,8 +32,8 @@ export function rememberedAnswers(identity: string, table: FormTable): Remembere
     remember(params, content, fields) {
       for (const { key, secret } of fieldsOf(params)) {
         const value = Object.hasOwn(content, key) ? content[key] : undefined
-        const small = JSON.stringify(value ?? null).length <= maxFormValue
-        if (value !== undefined && small && secret === undefined && fields.includes(key)) {
+        const isSmall = JSON.stringify(value ?? null).length <= maxFormValueCharacters
+        if (value !== undefined && isSmall && secret === undefined && fields.includes(key)) {
           table.set(identity, key, value)
         } else table.forget(identity, key)
       }
@@ -55,7 +55,7 @@ function isValue(value: unknown): value is ElicitValue {
   )
 }
 
-const maxPromptValue = 2_000
+const maxPromptValueCharacters = 2_000
 
 /** Dependencies of remembered prompt arguments. */
 interface PromptValuesDeps {
@@ -76,33 +76,34 @@ export function createPromptValues({
   containsSecret,
 }: PromptValuesDeps): PromptValues {
   type Prompt = Parameters<PromptValues['of']>[0]
-  const placeOf = ({ server, prompt }: Prompt): string | undefined => {
+  const keyOf = ({ server, prompt }: Prompt): string | undefined => {
     const identity = identityOf(server)
     if (identity === undefined || workspace === undefined) return undefined
     return JSON.stringify(['prompt', workspace, identity, prompt.name])
   }
-  const open = ({ prompt }: Prompt): string[] =>
+  const storableArguments = ({ prompt }: Prompt): string[] =>
     (prompt.arguments ?? []).flatMap(({ name, title, description }) => {
-      const words = { key: name, label: title ?? name, description, kind: 'text' as const, message: '' }
-      return secretRequestedBy(words) === undefined ? [name] : []
+      const field = { key: name, label: title ?? name, description, kind: 'text' as const, message: '' }
+      return secretRequestedBy(field) === undefined ? [name] : []
     })
   return {
     of(entry) {
-      const place = placeOf(entry)
-      if (place === undefined) return {}
-      const known = open(entry).flatMap((name): [string, string][] => {
-        const value = table.get(place, name)
+      const key = keyOf(entry)
+      if (key === undefined) return {}
+      const known = storableArguments(entry).flatMap((name): [string, string][] => {
+        const value = table.get(key, name)
         return typeof value === 'string' ? [[name, value]] : []
       })
       return Object.fromEntries(known)
     },
-    keep(entry, given) {
-      const place = placeOf(entry)
-      if (place === undefined) return
-      for (const name of open(entry)) {
-        const value = Object.hasOwn(given, name) ? given[name] : undefined
-        if (value === undefined || value === '') table.forget(place, name)
-        else if (value.length <= maxPromptValue && !containsSecret(value)) table.set(place, name, value)
+    keep(entry, values) {
+      const key = keyOf(entry)
+      if (key === undefined) return
+      for (const name of storableArguments(entry)) {
+        const value = Object.hasOwn(values, name) ? values[name] : undefined
+        if (value === undefined || value === '') table.forget(key, name)
+        else if (value.length <= maxPromptValueCharacters && !containsSecret(value))
+          table.set(key, name, value)
       }
     },
   }

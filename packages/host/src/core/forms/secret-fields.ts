@@ -94,7 +94,7 @@ const secrets: readonly Secret[] = [
 ]
 
 const bareToken = /(?:^| )tokens?$/
-const refused = /\b(?:not|never|no|without|nicht|kein\w*|jamais|nunca|don t|isn t|won t)\b.{0,40}$/
+const negation = /\b(?:not|never|no|without|nicht|kein\w*|jamais|nunca|don t|isn t|won t)\b.{0,40}$/
 
 /** The kind of secret a field seems to ask for, such as `a password`; undefined if none. */
 export function secretRequestedBy(words: FieldWords): string | undefined {
@@ -114,10 +114,10 @@ export function secretRequestedBy(words: FieldWords): string | undefined {
 
 function mentionedIn(text: string): string | undefined {
   for (const sentence of text.slice(0, 2_000).split(/[.!?\n。！？]+/)) {
-    const words = folded(sentence)
+    const foldedSentence = folded(sentence)
     const match = secrets.find(({ spoken }) => {
-      const at = spoken?.exec(words)
-      return at != null && !refused.test(words.slice(0, at.index))
+      const mention = spoken?.exec(foldedSentence)
+      return mention != null && !negation.test(foldedSentence.slice(0, mention.index))
     })
     if (match !== undefined) return match.what
   }
@@ -126,10 +126,10 @@ function mentionedIn(text: string): string | undefined {
 
 /** Whole words of languages written with spaces, and parts of words (`bare`) of others. */
 function anyOf(...patterns: (string | { bare: string })[]): RegExp {
-  const whole = patterns.flatMap((pattern) => (typeof pattern === 'string' ? [pattern] : []))
+  const wordPatterns = patterns.flatMap((pattern) => (typeof pattern === 'string' ? [pattern] : []))
   const parts = patterns.flatMap((pattern) => (typeof pattern === 'string' ? [] : [pattern.bare]))
   const bare = parts.length === 0 ? '' : `|${withoutMarks(parts.join('|'))}`
-  return new RegExp(`(?:^| )(?:${whole.join('|')})(?: |$)${bare}`, 'u')
+  return new RegExp(`(?:^| )(?:${wordPatterns.join('|')})(?: |$)${bare}`, 'u')
 }
 
 /** Words in lower case between single spaces: `apiKey`, `API-Key` and `api_key` are one. */

@@ -29,19 +29,20 @@ export function isAnswerTo<Q extends HostQuestion>(question: Q, answer: unknown)
 
 /** Whether an answer permits nothing and discloses nothing. */
 export function isRefusal(question: HostQuestion, answer: unknown): boolean {
-  const word = isRecord(answer) ? answer[verdicts[question.kind].member] : undefined
-  return word === 'deny' || word === 'block' || word === 'decline' || word === 'cancel'
+  const verdict = isRecord(answer) ? answer[verdicts[question.kind].member] : undefined
+  return verdict === 'deny' || verdict === 'block' || verdict === 'decline' || verdict === 'cancel'
 }
 
 /** Why this is not a valid answer to the question; undefined if it is. */
 export function problemWithAnswer(question: HostQuestion, answer: unknown): string | undefined {
   const { member, values } = verdicts[question.kind]
-  const word = isRecord(answer) ? answer[member] : undefined
-  if (typeof word !== 'string' || !values.includes(word)) {
+  const verdict = isRecord(answer) ? answer[member] : undefined
+  if (typeof verdict !== 'string' || !values.includes(verdict)) {
     return `an answer to this question (${question.kind}) has "${member}": ${values.join(', ')}`
   }
-  if (question.kind === 'input' && word === 'allow') return problemWithValue(question.input, answer)
-  if (question.kind !== 'elicitation' || question.params.mode === 'url' || word !== 'accept') return undefined
+  if (question.kind === 'input' && verdict === 'allow') return problemWithValue(question.input, answer)
+  if (question.kind !== 'elicitation' || question.params.mode === 'url' || verdict !== 'accept')
+    return undefined
   const { requestedSchema } = question.params
   const content = isRecord(answer) ? (answer['content'] ?? {}) : {}
   if (!isRecord(content)) return '"content" must be an object'

@@ -26,7 +26,7 @@ import { type Attachment, WaitingQuestion } from './waiting.ts'
 const pollMs = 50
 /** Maximum open questions of one program. */
 const maxOpen = 1_000
-/** Characters of one question as JSON. */
+/** Maximum characters of one question as JSON. */
 const maxQuestion = 8_388_608
 /** Maximum characters of all open questions of one program. */
 const maxOpenCharacters = 67_108_864
@@ -46,16 +46,16 @@ export interface InboxDeps {
   onSurfacesChanged(): void
   /** Resumes calls whose program ended. */
   resume: {
-    /** Why this host cannot. */
+    /** Why this host cannot resume a call; undefined if it can. */
     refusal(call: SuspendedCall): string | undefined
     run(call: SuspendedCall): Promise<BrokeredCall>
   }
 }
 
 interface Open extends WaitingQuestion {
-  /** The row is no longer open. */
+  /** Ends the question with the state of its row, which is no longer open. */
   settled(row: InboxRow): void
-  /** Of the question as JSON. */
+  /** Characters of the question as JSON. */
   readonly characters: number
 }
 
@@ -71,11 +71,11 @@ export class LiveInbox implements Inbox, QuestionQueue {
   readonly #open = new Map<string, Open>()
   readonly #attached = new Set<Attachment>()
   /** Questions of suspended calls that this program asked, or whose answer it claimed. */
-  readonly #own = new Set<string>()
+  readonly #claimedIds = new Set<string>()
   /** The round of a call whose answers are reused because the call is repeated. */
   readonly #reused = new Map<number, number>()
   readonly #results = new Map<number, Promise<BrokeredCall>>()
-  #seen = 0
+  #seenVersion = 0
   #polling: NodeJS.Timeout | undefined
   #closed = false
 
@@ -103,33 +103,33 @@ export class LiveInbox implements Inbox, QuestionQueue {
   }
 
   attach(surface: Surface): () => void {
-    const gone = new AbortController()
-    const attachment = { surface, detached: gone.signal }
+    const detached = new AbortController()
+    const attachment = { surface, detached: detached.signal }
     this.#attached.add(attachment)
     for (const open of this.#open.values()) open.show(attachment)
     this.#deps.onSurfacesChanged()
     return () => {
       if (!this.#attached.delete(attachment)) return
       for (const open of this.#open.values()) open.hide(attachment)
-      gone.abort(new McpError('CANCELLED', 'The surface was detached'))
+      detached.abort(new McpError('CANCELLED', 'The surface was detached'))
       this.#deps.onSurfacesChanged()
     }
   }
 
-  ask<Q extends HostQuestion>(asked: Q, { signal, activity }: AskOptions): Promise<GivenAnswer<Q>> {
+  ask<Q extends HostQuestion>(original: Q, { signal, activity }: AskOptions): Promise<GivenAnswer<Q>> {
     return new Promise((resolve, reject) => {
       signal.throwIfAborted()
       if (this.#closed) throw new McpError('CANCELLED', 'The host is closed')
-      const question = this.#redaction.redacted(asked)
+      const question = this.#redaction.redacted(original)
       const suspended = this.#suspendedCallFor(question, activity)
-      const before = suspended && this.#answeredBefore(question, suspended)
-      if (before !== undefined) return resolve(before)
+      const earlier = suspended && this.#answeredBefore(question, suspended)
+      if (earlier !== undefined) return resolve(earlier)
       const characters = JSON.stringify(question).length
       this.#refuseWhenFull(characters)
       const row = this.#store(question, activity, suspended)
 
-      const end = (why: string): void => {
-        open.end(why)
+      const end = (reason: string): void => {
+        open.end(reason)
         signal.removeEventListener('abort', withdraw)
         this.#open.delete(question.id)
         this.#unrecorded.removePending(question.id)
@@ -137,7 +137,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
       }
       const settled = (now: InboxRow): void => {
         end(outcomeOf(now))
-        const answer = now.state === 'answered' ? this.#claimed(asked, now) : undefined
+        const answer = now.state === 'answered' ? this.#restoreAnswer(original, now) : undefined
         if (answer !== undefined) resolve(answer)
         else if (now.state === 'open') reject(new McpError('CANCELLED', 'The question stays in the inbox'))
         else
@@ -168,8 +168,8 @@ export class LiveInbox implements Inbox, QuestionQueue {
         row,
         signal,
         answer: (answer, by) => {
-          const fault = problemWithAnswer(question, answer)
-          if (fault !== undefined) throw new McpError('INVALID', `${by} gave no valid answer: ${fault}`)
+          const problem = problemWithAnswer(question, answer)
+          if (problem !== undefined) throw new McpError('INVALID', `${by} gave no valid answer: ${problem}`)
           try {
             this.#settle(question.id, answer, by)
           } catch (error) {
@@ -213,8 +213,9 @@ export class LiveInbox implements Inbox, QuestionQueue {
     const row = this.#row(id)
     if (row === undefined) throw new McpError('NOT_FOUND', `There is no question ${id}`)
     if (row.state !== 'open') throw notOpen(row)
-    const fault = problemWithAnswer(row.question, answer)
-    if (fault !== undefined) throw new McpError('INVALID', `The answer does not fit the question: ${fault}`)
+    const problem = problemWithAnswer(row.question, answer)
+    if (problem !== undefined)
+      throw new McpError('INVALID', `The answer does not fit the question: ${problem}`)
     const refusal = this.refusal(id)
     if (refusal !== undefined) throw new McpError('INVALID', refusal)
     if (!this.#settle(id, answer, by)) throw notOpen(this.#row(id) ?? row)
@@ -232,17 +233,19 @@ export class LiveInbox implements Inbox, QuestionQueue {
 
   resumed(id: string): Promise<BrokeredCall> | undefined {
     this.#sweep()
-    const { inbox, suspendedCalls: suspended } = this.#deps.store
-    const at = inbox.get(id)?.suspended
-    if (at === undefined) return undefined
-    const known = this.#results.get(at.call)
+    const { inbox, suspendedCalls } = this.#deps.store
+    const suspended = inbox.get(id)?.suspended
+    if (suspended === undefined) return undefined
+    const known = this.#results.get(suspended.call)
     if (known !== undefined) return known
-    const call = suspended.get(at.call)
-    if (call === undefined || call.owner !== null || call.sent || call.round !== at.round) return undefined
-    if (inbox.ofRound(at.call, at.round).some(({ state }) => state === 'open')) return undefined
+    const call = suspendedCalls.get(suspended.call)
+    if (call === undefined || call.owner !== null || call.sent || call.round !== suspended.round)
+      return undefined
+    if (inbox.ofRound(suspended.call, suspended.round).some(({ state }) => state === 'open')) return undefined
     const refusal = this.#deps.resume.refusal(call)
     if (refusal !== undefined) throw new McpError('INVALID', refusal)
-    for (const { id: own } of inbox.ofRound(at.call, at.round)) this.#own.delete(own)
+    for (const { id: questionId } of inbox.ofRound(suspended.call, suspended.round))
+      this.#claimedIds.delete(questionId)
     const { redactor } = this.#deps
     const result = this.#deps.resume.run(call).then(
       (done) => redactor.value(done),
@@ -250,13 +253,13 @@ export class LiveInbox implements Inbox, QuestionQueue {
         throw redactedError(error, redactor)
       },
     )
-    this.#storeResult(at.call, result)
+    this.#storeResult(suspended.call, result)
     return result
   }
 
   /** Reuses the answers of a round for equal questions of the repeated call. */
   reuseAnswers(call: number, round: number): void {
-    for (const { id } of this.#deps.store.inbox.ofRound(call, round)) this.#own.delete(id)
+    for (const { id } of this.#deps.store.inbox.ofRound(call, round)) this.#claimedIds.delete(id)
     this.#reused.set(call, round)
   }
 
@@ -268,7 +271,7 @@ export class LiveInbox implements Inbox, QuestionQueue {
     this.#unrecorded.end()
     const { inbox } = this.#deps.store
     // A store that cannot be written does not prevent closing: the next program detects that this one has ended.
-    const tried = <T>(work: () => T): T | undefined => {
+    const attempt = <T>(work: () => T): T | undefined => {
       try {
         return work()
       } catch (error) {
@@ -276,10 +279,10 @@ export class LiveInbox implements Inbox, QuestionQueue {
         return undefined
       }
     }
-    tried(() => inbox.abandon(this.#owners.me, 'the program that asked ended'))
+    attempt(() => inbox.abandon(this.#owners.me, 'the program that asked ended'))
     for (const [id, open] of [...this.#open]) {
-      const now = tried(() => inbox.get(id)) ?? open.row
-      tried(() => this.#notify(now))
+      const now = attempt(() => inbox.get(id)) ?? open.row
+      attempt(() => this.#notify(now))
       open.settled(now)
     }
   }
@@ -296,18 +299,18 @@ export class LiveInbox implements Inbox, QuestionQueue {
     if (row === undefined || row.state !== 'open') return false
     const isMine = row.owner === null || row.owner === this.#owners.me
     const stored = this.#redaction.toStored(row.question, answer, row.address, isMine)
-    let counts: boolean
+    let isFirst: boolean
     try {
-      counts = inbox.answer(id, { ...stored, by })
+      isFirst = inbox.answer(id, { ...stored, by })
     } catch (error) {
-      this.#settleUnrecorded(row, { answer, kept: stored, by }, error)
+      this.#settleUnrecorded(row, { answer, stored, by }, error)
       return true
     }
     const now = inbox.get(id)
-    if (now === undefined) return counts
-    if (counts) this.#notify(now)
+    if (now === undefined) return isFirst
+    if (isFirst) this.#notify(now)
     this.#open.get(id)?.settled(now)
-    return counts
+    return isFirst
   }
 
   /**
@@ -318,19 +321,19 @@ export class LiveInbox implements Inbox, QuestionQueue {
    */
   #settleUnrecorded(
     row: InboxRow,
-    { answer, kept, by }: { answer: unknown; kept: StoredAnswer; by: string },
+    { answer, stored, by }: { answer: unknown; stored: StoredAnswer; by: string },
     error: unknown,
   ): void {
-    const fault = asStoreError(error)
-    if (fault === undefined) throw error
+    const storeError = asStoreError(error)
+    if (storeError === undefined) throw error
     const { id, question, suspended } = row
     const open = this.#open.get(id)
-    const why = `${reasonOf(error)}. ${advice[fault.fault]}`
+    const reason = `${reasonOf(error)}. ${advice[storeError.fault]}`
     const warn = (message: string): void => this.#deps.warn(question.cause.server, message)
     const isInput = question.kind === 'input' || (question.kind === 'elicitation' && suspended === undefined)
-    const isNow = isRefusal(question, answer) || isInput
-    if (open !== undefined && isNow) {
-      const { value, ...sealed } = kept
+    const takesEffectNow = isRefusal(question, answer) || isInput
+    if (open !== undefined && takesEffectNow) {
+      const { value, ...sealed } = stored
       const now: InboxRow = {
         ...row,
         ...sealed,
@@ -339,13 +342,13 @@ export class LiveInbox implements Inbox, QuestionQueue {
         answer: { value: readJson(JSON.stringify(value)), by, at: new Date().toISOString() },
       }
       this.#unrecorded.addSettled(now)
-      warn(`Your answer was sent, but it cannot be recorded yet: ${why}`)
+      warn(`Your answer was sent, but it cannot be recorded yet: ${reason}`)
       this.#notify(now)
       open.settled(now)
     } else if (open !== undefined && question.kind === 'elicitation') {
       if (this.#unrecorded.addPending(id, { answer, by }))
         warn(
-          `Your answer is not sent yet, because it cannot be recorded: ${why} It is sent as soon as it can be; until then you can still decline or cancel.`,
+          `Your answer is not sent yet, because it cannot be recorded: ${reason} It is sent as soon as it can be; until then you can still decline or cancel.`,
         )
     } else throw cannotRecord('the answer', error)
   }
@@ -374,22 +377,26 @@ export class LiveInbox implements Inbox, QuestionQueue {
     const reused = this.#reused.get(call)
     const rows = [...inbox.ofRound(call, round), ...(reused === undefined ? [] : inbox.ofRound(call, reused))]
     const answered = rows.find(
-      (row) => row.state === 'answered' && !this.#own.has(row.id) && sameQuestion(row.question, question),
+      (row) =>
+        row.state === 'answered' && !this.#claimedIds.has(row.id) && sameQuestion(row.question, question),
     )
     if (answered === undefined) return undefined
-    this.#own.add(answered.id)
-    return this.#claimed(question, answered)
+    this.#claimedIds.add(answered.id)
+    return this.#restoreAnswer(question, answered)
   }
 
   /** The unredacted answer; undefined if there is none, or its secrets are not available any more. */
-  #claimed<Q extends HostQuestion>(asked: Q, { id, answer, sealed }: InboxRow): GivenAnswer<Q> | undefined {
+  #restoreAnswer<Q extends HostQuestion>(
+    question: Q,
+    { id, answer, sealed }: InboxRow,
+  ): GivenAnswer<Q> | undefined {
     if (answer === undefined) return undefined
     const { value, by } = answer
-    const whole = this.#redaction.restore(id, { value, ...(sealed !== undefined && { sealed }) })
-    if (asked.kind === 'input') this.#redaction.forget(id)
-    if (whole === undefined || !isAnswerTo(asked, whole.value)) return undefined
-    if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.isClaimed(id)
-    return { answer: this.#redaction.withSecrets(asked, whole.value), by }
+    const restored = this.#redaction.restore(id, { value, ...(sealed !== undefined && { sealed }) })
+    if (question.kind === 'input') this.#redaction.forget(id)
+    if (restored === undefined || !isAnswerTo(question, restored.value)) return undefined
+    if (sealed !== undefined && sealed !== '') this.#deps.store.inbox.deleteSealedAnswer(id)
+    return { answer: this.#redaction.withSecrets(question, restored.value), by }
   }
 
   #refuseWhenFull(characters: number): void {
@@ -411,20 +418,20 @@ export class LiveInbox implements Inbox, QuestionQueue {
 
   #store(question: HostQuestion, activity: number | null, suspended: InboxRow['suspended']): InboxRow {
     this.#owners.lock()
-    if (suspended !== undefined) this.#own.add(question.id)
+    if (suspended !== undefined) this.#claimedIds.add(question.id)
     const address = this.#owners.shared ? { address: this.#redaction.address } : {}
     return this.#deps.store.inbox.add({ question, activity, owner: this.#owners.me, suspended, ...address })
   }
 
   #storeResult(call: number, result: Promise<BrokeredCall>): void {
     this.#results.set(call, result)
-    const again = (): void => {
+    const resumed = (): void => {
       this.#reused.delete(call)
       // A call that failed before its answers were sent can be resumed again.
       if (!this.#closed && this.#deps.store.suspendedCalls.get(call)?.owner === null)
         this.#results.delete(call)
     }
-    result.then(again, again)
+    result.then(resumed, resumed)
     const [oldest] = this.#results.keys()
     if (this.#results.size > maxRetainedResults && oldest !== undefined) this.#results.delete(oldest)
   }
@@ -443,20 +450,20 @@ export class LiveInbox implements Inbox, QuestionQueue {
   #poll(): void {
     if (!this.#owners.shared || this.#polling !== undefined) return
     const { inbox } = this.#deps.store
-    this.#seen = -1
+    this.#seenVersion = -1
     this.#polling = setInterval(() => {
       try {
         const version = inbox.version()
-        if (version === this.#seen) return
-        for (const id of [...this.#open.keys()]) this.#notice(id)
-        this.#seen = version
+        if (version === this.#seenVersion) return
+        for (const id of [...this.#open.keys()]) this.#settleFromStore(id)
+        this.#seenVersion = version
       } catch {
         // A busy store is checked again at the next interval.
       }
     }, pollMs)
   }
 
-  #notice(id: string): void {
+  #settleFromStore(id: string): void {
     const row = this.#deps.store.inbox.get(id)
     if (row === undefined || row.state === 'open') return
     this.#notify(row)

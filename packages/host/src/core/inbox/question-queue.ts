@@ -42,7 +42,7 @@ export class NoSurfaceError extends Error {
   }
 }
 
-/** Why no person can be asked. `names`: the attached surfaces, or `nobody` for none and for one that shows nothing. */
+/** Why no person can be asked, as a clause. `names`: those of the attached surfaces, or `nobody` if there is none. */
 export function cannotAsk(names: string): string {
   return names === 'nobody' ? 'no person can be asked here' : `no person can be asked here (${names})`
 }
@@ -56,6 +56,6 @@ export function unansweredError(
   message: string,
   cause: unknown,
 ): RpcError {
-  const why = cause instanceof NoSurfaceError ? 'no-surface' : 'failed'
-  return new RpcError(ErrorCode.InternalError, message, { unanswered: kind, why })
+  const reason = cause instanceof NoSurfaceError ? 'no-surface' : 'failed'
+  return new RpcError(ErrorCode.InternalError, message, { unanswered: kind, why: reason })
 }

@@ -26,8 +26,8 @@ export interface StoredAnswer {
 export class InboxRedaction {
   readonly #redactor: SecretRedactor
   /** Unredacted answers given in this program, by question; not stored. */
-  readonly #given = new Map<string, unknown>()
-  #addressee: SealRecipient | undefined
+  readonly #unredacted = new Map<string, unknown>()
+  #recipient: SealRecipient | undefined
 
   constructor(redactor: SecretRedactor) {
     this.#redactor = redactor
@@ -35,8 +35,8 @@ export class InboxRedaction {
 
   /** The public key to which others seal answers for this program. */
   get address(): string {
-    this.#addressee ??= createSealRecipient()
-    return this.#addressee.address
+    this.#recipient ??= createSealRecipient()
+    return this.#recipient.address
   }
 
   /** The redacted question, for surfaces and the store. */
@@ -54,9 +54,9 @@ export class InboxRedaction {
     const value = this.#redactor.value(withoutSecretParts(question, answer))
     if (value === answer) return { value }
     if (isMine || waits === undefined) {
-      this.#given.set(question.id, answer)
-      const [oldest] = this.#given.keys()
-      if (this.#given.size > maxRetained && oldest !== undefined) this.#given.delete(oldest)
+      this.#unredacted.set(question.id, answer)
+      const [oldest] = this.#unredacted.keys()
+      if (this.#unredacted.size > maxRetained && oldest !== undefined) this.#unredacted.delete(oldest)
       return { value, sealed: '' }
     }
     return { value, sealed: sealFor(waits, JSON.stringify(answer), question.id) }
@@ -64,14 +64,14 @@ export class InboxRedaction {
 
   /** Releases the unredacted answer to a question that is not asked again. */
   forget(id: string): void {
-    this.#given.delete(id)
+    this.#unredacted.delete(id)
   }
 
   /** The unredacted answer; undefined if its secrets are not available any more. */
   restore(id: string, { value, sealed }: StoredAnswer): { value: unknown } | undefined {
     if (sealed === undefined) return { value }
-    if (this.#given.has(id)) return { value: this.#given.get(id) }
-    const text = sealed === '' ? undefined : this.#addressee?.open(sealed, id)
+    if (this.#unredacted.has(id)) return { value: this.#unredacted.get(id) }
+    const text = sealed === '' ? undefined : this.#recipient?.open(sealed, id)
     return text === undefined ? undefined : { value: readJson(text) }
   }
 

@@ -46,9 +46,9 @@ export class WaitingQuestion {
     const until = AbortSignal.any([signal, detached, this.#ended.signal])
     Promise.resolve()
       .then(() => showQuestion(surface, row.question, until))
-      .then((given) => {
+      .then((surfaceAnswer) => {
         if (until.aborted) return
-        if (given !== undefined) return answer(given, surface.name)
+        if (surfaceAnswer !== undefined) return answer(surfaceAnswer, surface.name)
         this.#wasDeferred = true
         this.#showing.delete(attachment)
         if (this.#showing.size === 0) this.#options.deferred()

@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs'
 import { dirname, isAbsolute, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Tool } from '@jackfield/sdk'
+import { McpError, type Tool } from '@jackfield/sdk'
 import type { GrantKey, GrantTable, StoredGrant } from '../../log/store/answer-tables.ts'
 import { fingerprint } from '../../shared/fingerprint.ts'
-import { canonical, type JsonRecord } from '../../shared/json.ts'
+import { canonical, frozenCopy, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { reasonOf } from '../../shared/text.ts'
 import type {
   ArgumentTest,
   Caller,
@@ -56,19 +57,23 @@ export function grantKey(identity: string, tool: Tool): GrantKey {
 
 /** Lasting grants are in `store`; those of a conversation are in memory and end with the host at the latest. */
 export function createGrants(store: GrantTable, workspace: string | undefined): Grants {
-  const passing = new Map<string, StoredGrant>()
-  const readOnlyOf = (identity: string): [string, StoredGrant][] =>
-    [...passing].filter(([, { key }]) => key.definition.startsWith('server:') && key.identity === identity)
+  const conversationGrants = new Map<string, StoredGrant>()
+  const readOnlyGrantsOf = (identity: string): [string, StoredGrant][] =>
+    [...conversationGrants].filter(
+      ([, { key }]) => key.definition.startsWith('server:') && key.identity === identity,
+    )
   const all = (): StoredGrant[] =>
-    [...store.list(), ...passing.values()].toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+    [...store.list(), ...conversationGrants.values()].toSorted((a, b) =>
+      a.at < b.at ? -1 : a.at > b.at ? 1 : 0,
+    )
   return {
     find({ key, arguments: args, conversation, base, definitions }) {
       const readOnly = definitions === undefined ? undefined : readOnlyKey(key.identity, definitions)
-      const fitting = [...store.find(key)]
-      for (const grant of passing.values())
-        if (isSame(grant.key, key) || (readOnly !== undefined && isSame(grant.key, readOnly)))
-          fitting.push(grant)
-      return fitting
+      const candidates = [...store.find(key)]
+      for (const grant of conversationGrants.values())
+        if (isSameKey(grant.key, key) || (readOnly !== undefined && isSameKey(grant.key, readOnly)))
+          candidates.push(grant)
+      return candidates
         .filter(({ scope, within }) => {
           if (scope === 'conversation') return within === (conversation ?? '')
           return scope === 'always' || within === workspace
@@ -76,47 +81,48 @@ export function createGrants(store: GrantTable, workspace: string | undefined): 
         .filter((grant) =>
           testsHold(grant.arguments, args, grant.verdict === 'allow' ? 'every' : 'any', base),
         )
-        .map(shown)
+        .map(toGrant)
     },
-    add({ key: own, conversation, definitions }, verdict, remember, label) {
+    add({ key: toolKey, conversation, definitions }, verdict, remember, label) {
       const { scope, arguments: tests = [] } = remember
       const key =
         remember.readOnlyTools === true && definitions !== undefined
-          ? readOnlyKey(own.identity, definitions)
-          : own
+          ? readOnlyKey(toolKey.identity, definitions)
+          : toolKey
       const within = { conversation: conversation ?? '', workspace: workspace ?? '', always: '' }[scope]
       const grant = { key, verdict, scope, within, arguments: tests, label, at: new Date().toISOString() }
-      if (scope === 'conversation') passing.set(idOf(grant), grant)
+      if (scope === 'conversation') conversationGrants.set(idOf(grant), grant)
       else store.put(grant)
     },
     removeExcept(identity, definitions) {
-      for (const [id, { key }] of readOnlyOf(identity))
-        if (key.definition !== `server:${definitions ?? ''}`) passing.delete(id)
+      for (const [id, { key }] of readOnlyGrantsOf(identity))
+        if (key.definition !== `server:${definitions ?? ''}`) conversationGrants.delete(id)
     },
-    coversReadOnly: (identity) => readOnlyOf(identity).length > 0,
+    coversReadOnly: (identity) => readOnlyGrantsOf(identity).length > 0,
     endConversation(conversation) {
-      for (const [id, { within }] of passing) if (within === conversation) passing.delete(id)
+      for (const [id, { within }] of conversationGrants)
+        if (within === conversation) conversationGrants.delete(id)
     },
-    list: () => all().map(shown),
+    list: () => all().map(toGrant),
     remove(id) {
       const match = all().find((grant) => idOf(grant) === id)
       if (match === undefined) return undefined
-      if (match.scope === 'conversation') passing.delete(id)
+      if (match.scope === 'conversation') conversationGrants.delete(id)
       else store.remove(match)
-      return shown(match)
+      return toGrant(match)
     },
   }
 }
 
 /** Replaces the tool name in the key of a grant for all read-only tools of a server. */
-const readOnlyTools = '*'
+const allReadOnlyTools = '*'
 
 /** A regular tool with this name has a definition fingerprint in its key, which never equals a server's. */
 function readOnlyKey(identity: string, definitions: string): GrantKey {
-  return { identity, tool: readOnlyTools, definition: `server:${definitions}` }
+  return { identity, tool: allReadOnlyTools, definition: `server:${definitions}` }
 }
 
-function isSame(one: GrantKey, other: GrantKey): boolean {
+function isSameKey(one: GrantKey, other: GrantKey): boolean {
   return one.identity === other.identity && one.tool === other.tool && one.definition === other.definition
 }
 
@@ -124,7 +130,7 @@ function idOf({ key, scope, within, arguments: tests }: StoredGrant): string {
   return fingerprint([scope, within, key.identity, key.tool, key.definition, tests]).slice(0, 12)
 }
 
-function shown(grant: StoredGrant): Grant {
+function toGrant(grant: StoredGrant): Grant {
   const { key, verdict, scope, within, label, at } = grant
   return {
     id: idOf(grant),
@@ -141,39 +147,44 @@ function shown(grant: StoredGrant): Grant {
 
 type ArgumentPattern = Question<'approval'>['likeness'][number]
 
-const maxExact = 16_384
-const maxNamed = 8
+const maxExactCharacters = 16_384
+const maxTests = 8
 
 /** The patterns of similar calls that a grant can cover, narrowest first. Each matches the call itself. */
 export function argumentPatternsOf(args: JsonRecord, base: string | undefined): ArgumentPattern[] {
-  const exact = canonical(args).length <= maxExact
+  const fits = canonical(args).length <= maxExactCharacters
   const list: ArgumentPattern[] = [
-    ...(exact && Object.keys(args).length > 0
+    ...(fits && Object.keys(args).length > 0
       ? [{ label: 'exactly these arguments', arguments: [{ at: '', equals: args }] }]
       : []),
-    ...similarTest(args, 'paths inside', folderTest),
-    ...similarTest(args, 'addresses at', hostTest),
+    ...similarPatterns(args, 'paths inside', folderTest),
+    ...similarPatterns(args, 'addresses at', hostTest),
   ].filter((pattern) => testsHold(pattern.arguments, args, 'every', base))
   return [...list, { label: 'any arguments' }]
 }
 
 /** A pattern that tests every argument for which `test` returns one; the others may have any value. */
-function similarTest(
+function similarPatterns(
   args: JsonRecord,
-  words: string,
+  labelPrefix: string,
   test: (value: string) => { test: Omit<ArgumentTest, 'at'>; name: string } | undefined,
 ): (ArgumentPattern & { arguments: readonly ArgumentTest[] })[] {
-  const known = Object.entries(args).flatMap(([name, value]) => {
+  const tested = Object.entries(args).flatMap(([name, value]) => {
     const texts = typeof value === 'string' ? [value] : Array.isArray(value) ? value : []
     const tests = texts.map((text) => (typeof text === 'string' ? test(text) : undefined))
     const [first] = tests
     if (first === undefined || tests.some((other) => canonical(other) !== canonical(first))) return []
-    const at = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
-    return [{ at: Array.isArray(value) ? `${at}/*` : at, ...first }]
+    const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    return [{ at: Array.isArray(value) ? `${pointer}/*` : pointer, ...first }]
   })
-  if (known.length === 0 || known.length > maxNamed) return []
-  const names = [...new Set(known.map(({ name }) => name))].join(', ')
-  return [{ label: `${words} ${names}`, arguments: known.map(({ at, test: made }) => ({ at, ...made })) }]
+  if (tested.length === 0 || tested.length > maxTests) return []
+  const names = [...new Set(tested.map(({ name }) => name))].join(', ')
+  return [
+    {
+      label: `${labelPrefix} ${names}`,
+      arguments: tested.map(({ at, test: valueTest }) => ({ at, ...valueTest })),
+    },
+  ]
 }
 
 function folderTest(text: string): { test: Omit<ArgumentTest, 'at'>; name: string } | undefined {
@@ -214,5 +225,20 @@ export function subjectOf(
   { caller, conversation }: { caller: Caller; conversation?: string | undefined },
 ): PolicySubject {
   const base = 'command' in config ? (config.cwd ?? process.cwd()) : undefined
-  return { server, identity, tool, arguments: args, caller, conversation, base, gives: config.labels }
+  return { server, identity, tool, arguments: args, caller, conversation, base, dataLabels: config.labels }
+}
+
+/**
+ * A frozen copy of the arguments of a call.
+ * @throws McpError 'INVALID' if they are not a JSON object
+ */
+export function frozenArguments(args: unknown): JsonRecord {
+  let copy: unknown
+  try {
+    copy = frozenCopy(args)
+  } catch (error) {
+    throw new McpError('INVALID', `The arguments are not JSON: ${reasonOf(error)}`, { cause: error })
+  }
+  if (isRecord(copy)) return copy
+  throw new McpError('INVALID', 'The arguments must be a JSON object')
 }

@@ -3,7 +3,7 @@ import { fingerprint } from '../../shared/fingerprint.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { ServerConfig } from '../../types/index.ts'
 
-const maxOrigin = 400
+const maxOriginCharacters = 400
 
 /**
  * The identity of a server, independent of its name: its command with the names of its variables, or its address. Grants belong
@@ -21,8 +21,8 @@ export function serverIdentity(config: ServerConfig): string {
 
 /** The identity of a server for display: its command line, or its address. */
 export function serverOrigin(config: ServerConfig): string {
-  const words = 'url' in config ? config.url : [config.command, ...(config.args ?? [])].join(' ')
-  return oneLine(words).slice(0, maxOrigin)
+  const text = 'url' in config ? config.url : [config.command, ...(config.args ?? [])].join(' ')
+  return oneLine(text).slice(0, maxOriginCharacters)
 }
 
 /** By tool object, since a list keeps its tools until it is fetched again. */

@@ -5,8 +5,7 @@ import { defined } from '@jackfield/sdk/internal'
 import { callers, problemWithRule } from '../../config/rule.ts'
 import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
 import type { Store } from '../../log/store/store.ts'
-import { canonical, frozenCopy, isRecord, type JsonRecord } from '../../shared/json.ts'
-import { reasonOf } from '../../shared/text.ts'
+import { canonical, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type {
   Caller,
   CatalogTool,
@@ -18,7 +17,7 @@ import type {
   ServerConfig,
   Verdict,
 } from '../../types/index.ts'
-import { createGrants, type Grants, subjectOf } from './grants.ts'
+import { createGrants, frozenArguments, type Grants, subjectOf } from './grants.ts'
 import { createLabels, createPolicy, type Policy, type ServerDefinitions } from './policy.ts'
 import { matches, strictest } from './rules.ts'
 
@@ -46,12 +45,12 @@ interface LivePolicy {
 
 export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
   const { rules, defaultVerdict, store, definitions, ...deps } = options
-  const workspace = options.workspace === undefined ? undefined : resolved(options.workspace)
+  const workspace = options.workspace === undefined ? undefined : realFolder(options.workspace)
   const grants = createGrants(store.grants, workspace)
   const labels = createLabels(store.labels)
-  const createFrom = (next: Pick<LivePolicyOptions, 'rules' | 'defaultVerdict'>): Policy =>
+  const policyFrom = (next: Pick<LivePolicyOptions, 'rules' | 'defaultVerdict'>): Policy =>
     createPolicy({ ...next, grants, labels, definitions, workspace: workspace !== undefined })
-  let current = createFrom({ rules, defaultVerdict })
+  let current = policyFrom({ rules, defaultVerdict })
   const policy: Policy = {
     get rules() {
       return current.rules
@@ -70,7 +69,7 @@ export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
     endConversation: (conversation) => grants.endConversation(conversation),
     reload(next) {
       const { recorder } = options
-      const after = createFrom(next)
+      const after = policyFrom(next)
       const isSame =
         canonical(after.rules) === canonical(current.rules) && after.defaultVerdict === current.defaultVerdict
       if (isSame) return false
@@ -85,7 +84,7 @@ export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
 }
 
 /** Resolves links, so that a folder has one name. */
-function resolved(folder: string): string {
+function realFolder(folder: string): string {
   try {
     return realpathSync(folder)
   } catch {
@@ -126,7 +125,7 @@ function createService(deps: ServiceDeps): PolicyService {
     },
     explain(tool, args, { caller = 'chat', typed = false, conversation } = {}) {
       const { entry, connection } = find(tool)
-      const subject = subjectOf(entry, connection, argumentsOf(args), { caller, conversation })
+      const subject = subjectOf(entry, connection, frozenArguments(args), { caller, conversation })
       const { decision, remember, matched, grants: fitting, labels } = policy.decide(subject, typed)
       const result = policy.decideResult(subject, typed)
       return { decision, remember, matched, grants: fitting, labels, ...defined({ result }) }
@@ -142,14 +141,14 @@ function createService(deps: ServiceDeps): PolicyService {
         const recorded = recordedCallOf(detail)
         if (server === null || recorded === undefined) continue
         considered += 1
-        const { tool, caller, decision, labels, base, whole } = recorded
+        const { tool, caller, decision, labels, base, isComplete } = recorded
         const call = { server, tool, arguments: recorded.arguments, caller, labels, base }
-        if (!whole && rule.arguments !== undefined) {
+        if (!isComplete && rule.arguments !== undefined) {
           if (matches({ ...rule, arguments: [] }, call)) uncertain += 1
         } else if (matches(rule, call)) {
           // The default verdict applies only where no rule matches.
-          const others = decision.rule === 'default' ? [] : [decision]
-          const { verdict } = strictest([rule, ...others]) ?? decision
+          const recordedDecisions = decision.rule === 'default' ? [] : [decision]
+          const { verdict } = strictest([rule, ...recordedDecisions]) ?? decision
           matched.push({ activity: id, at, server, tool: tool.name, caller, decision, outcome, verdict })
         }
       }
@@ -176,16 +175,6 @@ function createService(deps: ServiceDeps): PolicyService {
   }
 }
 
-function argumentsOf(args: unknown): JsonRecord {
-  try {
-    const copy = frozenCopy(args)
-    if (isRecord(copy)) return copy
-  } catch (error) {
-    throw new McpError('INVALID', `The arguments are not JSON: ${reasonOf(error)}`, { cause: error })
-  }
-  throw new McpError('INVALID', 'The arguments must be a JSON object')
-}
-
 interface RecordedCall {
   tool: { name: string; annotations: JsonRecord }
   arguments: JsonRecord
@@ -194,23 +183,24 @@ interface RecordedCall {
   labels: string[]
   base: string | undefined
   /** Whether the stored arguments are complete. */
-  whole: boolean
+  isComplete: boolean
 }
 
 /** The facts of a call's row that rules need. */
 function recordedCallOf(detail: JsonRecord): RecordedCall | undefined {
   const { tool, arguments: args, caller, decision, labels, annotations, base, cut } = detail
-  const known = callers.find((one) => one === caller)
-  const decided = decisionOf(decision)
-  if (typeof tool !== 'string' || known === undefined || decided === undefined) return undefined
+  const knownCaller = callers.find((candidate) => candidate === caller)
+  const recordedDecision = decisionOf(decision)
+  if (typeof tool !== 'string' || knownCaller === undefined || recordedDecision === undefined)
+    return undefined
   return {
     tool: { name: tool, annotations: isRecord(annotations) ? annotations : {} },
     arguments: isRecord(args) ? args : {},
-    caller: known,
-    decision: decided,
+    caller: knownCaller,
+    decision: recordedDecision,
     labels: Array.isArray(labels) ? labels.filter((label) => typeof label === 'string') : [],
     base: typeof base === 'string' ? base : undefined,
-    whole: isRecord(args) && !(isRecord(cut) && 'arguments' in cut),
+    isComplete: isRecord(args) && !(isRecord(cut) && 'arguments' in cut),
   }
 }
 

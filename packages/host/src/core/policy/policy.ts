@@ -29,7 +29,7 @@ export interface PolicySubject {
   /** The folder the server runs in, if it runs on this machine. */
   base?: string | undefined
   /** Labels of the server's data. */
-  gives?: readonly string[] | undefined
+  dataLabels?: readonly string[] | undefined
 }
 
 export interface Ruling extends Omit<PolicyExplanation, 'result'> {
@@ -92,18 +92,18 @@ export function createPolicy(options: {
     throw new McpError('INVALID', `The rule ${JSON.stringify(rule.id)} is invalid: ${problem}.`)
   }
   const rules = options.rules.map((rule) => frozenCopy({ author: 'this program', ...rule }))
-  const about = (gate: 'call' | 'result', subject: RuleSubject): PolicyRule[] =>
+  const rulesMatching = (gate: 'call' | 'result', subject: RuleSubject): PolicyRule[] =>
     rules.filter((rule) => (rule.gate ?? 'call') === gate && matches(rule, subject))
   const fallback: Decision =
     options.defaultVerdict === undefined
       ? { verdict: 'ask', rule: 'default', author: defaultAuthor }
       : { verdict: options.defaultVerdict, rule: 'default', author: 'the configuration' }
 
-  function ruled(matched: readonly PolicyRule[], holdBack: boolean): Decision {
+  function decideByRules(matched: readonly PolicyRule[], mustAsk: boolean): Decision {
     const rule = strictest(matched)
     const labelDecision: Decision = { verdict: 'ask', rule: 'label', author: defaultAuthor }
-    if (rule === undefined) return holdBack && fallback.verdict !== 'deny' ? labelDecision : fallback
-    return holdBack && rule.verdict === 'allow' ? labelDecision : byRule(rule)
+    if (rule === undefined) return mustAsk && fallback.verdict !== 'deny' ? labelDecision : fallback
+    return mustAsk && rule.verdict === 'allow' ? labelDecision : byRule(rule)
   }
 
   /**
@@ -122,19 +122,19 @@ export function createPolicy(options: {
     defaultVerdict: fallback.verdict,
     decide(subject, typed = false) {
       const flowing = labels.flowing(subject.conversation, subject.server)
-      const matched = about('call', ruleSubject(subject, flowing))
+      const matched = rulesMatching('call', ruleSubject(subject, flowing))
       // Few calls need the definitions, which takes longer than all the rest.
-      const covering = grants.coversReadOnly(subject.identity) ? definitionsFor(subject) : undefined
-      const fitting = grants.find(grantSubject(subject, covering))
-      const holdBack =
+      const definitions = grants.coversReadOnly(subject.identity) ? definitionsFor(subject) : undefined
+      const matchingGrants = grants.find(grantSubject(subject, definitions))
+      const mustAsk =
         subject.tool.annotations?.openWorldHint !== false &&
         flowing.some((label) => !isSettled(label, matched))
-      const decision = ruled(matched, holdBack)
-      const ruling = (made: Decision, remember: readonly GrantScope[] = []): Ruling => ({
-        decision: made,
+      const decision = decideByRules(matched, mustAsk)
+      const ruling = (decided: Decision, remember: readonly GrantScope[] = []): Ruling => ({
+        decision: decided,
         remember,
         matched,
-        grants: fitting,
+        grants: matchingGrants,
         labels: flowing,
         readOnlyTools:
           remember.includes('conversation') && subject.conversation !== undefined
@@ -148,15 +148,15 @@ export function createPolicy(options: {
       }
       if (typed) return ruling(decision)
 
-      const refusal = fitting.find(({ verdict }) => verdict === 'deny')
-      if (refusal !== undefined) return ruling(remembered(refusal))
+      const denial = matchingGrants.find(({ verdict }) => verdict === 'deny')
+      if (denial !== undefined) return ruling(remembered(denial))
       if (decision.verdict === 'allow') return ruling(decision)
-      const scopes = holdBack ? [] : rememberable(matched, options.workspace)
-      const consent = fitting.find(({ scope }) => scopes.includes(scope))
-      return consent === undefined ? ruling(decision, scopes) : ruling(remembered(consent))
+      const scopes = mustAsk ? [] : rememberableScopes(matched, options.workspace)
+      const approval = matchingGrants.find(({ scope }) => scopes.includes(scope))
+      return approval === undefined ? ruling(decision, scopes) : ruling(remembered(approval))
     },
     decideResult(subject, typed = false) {
-      const rule = strictest(about('result', ruleSubject(subject, subject.gives ?? [])))
+      const rule = strictest(rulesMatching('result', ruleSubject(subject, subject.dataLabels ?? [])))
       if (rule === undefined) return undefined
       const typedAsk = typed && rule.verdict === 'ask'
       return typedAsk ? { verdict: 'allow', rule: 'typed', author: userAuthor } : byRule(rule)
@@ -164,9 +164,9 @@ export function createPolicy(options: {
     remember(subject, verdict, remember, ruling) {
       const scope = ruling.remember.includes(remember.scope) ? remember.scope : ruling.remember[0]
       if (scope === undefined) return undefined
-      const { readOnlyTools, ...own } = remember
+      const { readOnlyTools, ...limits } = remember
       if (readOnlyTools !== true) {
-        grants.add(grantSubject(subject, undefined), verdict, { ...own, scope }, subject.server)
+        grants.add(grantSubject(subject, undefined), verdict, { ...limits, scope }, subject.server)
         return scope
       }
       // The user approved the definition in the question: nothing is stored if it changed meanwhile.
@@ -189,7 +189,7 @@ function remembered({ verdict, scope, at }: Grant): Decision {
   return { verdict, rule: `remembered:${scope}`, author: userAuthor, at }
 }
 
-/** Whether a rule explicitly decides on data with this label. */
+/** Whether a matching rule allows or denies data with this label explicitly. */
 function isSettled(label: string, matched: readonly PolicyRule[]): boolean {
   return matched.some(
     (rule) => rule.label !== undefined && rule.verdict !== 'ask' && matchesGlob(rule.label, label),
@@ -197,12 +197,12 @@ function isSettled(label: string, matched: readonly PolicyRule[]): boolean {
 }
 
 /** The durations allowed by all matching `ask` rules; without any, the default verdict allows every duration. */
-function rememberable(matched: readonly PolicyRule[], workspace: boolean): readonly GrantScope[] {
+function rememberableScopes(matched: readonly PolicyRule[], workspace: boolean): readonly GrantScope[] {
   const scopes: readonly GrantScope[] = ['conversation', 'workspace', 'always']
-  const longest = matched
+  const maxScopes = matched
     .filter((rule) => rule.verdict === 'ask')
     .map((rule) => (rule.scope === undefined ? 0 : scopes.indexOf(rule.scope) + 1))
-  const allowedScopes = scopes.slice(0, Math.min(scopes.length, ...longest))
+  const allowedScopes = scopes.slice(0, Math.min(scopes.length, ...maxScopes))
   return workspace ? allowedScopes : allowedScopes.filter((scope) => scope !== 'workspace')
 }
 
@@ -245,7 +245,9 @@ export function createLabels(table: LabelTable): Labels {
     flowing(conversation, server) {
       const seen = conversation === undefined ? outside : table.of(conversation)
       if (seen.length === 0) return []
-      return [...new Set(seen.filter((one) => one.server !== server).map(({ label }) => label))].sort()
+      return [
+        ...new Set(seen.filter((seenLabel) => seenLabel.server !== server).map(({ label }) => label)),
+      ].sort()
     },
   }
 }

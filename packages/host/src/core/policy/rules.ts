@@ -38,15 +38,15 @@ export function matches(rule: PolicyRule, subject: RuleSubject): boolean {
   if (hint !== undefined && subject.tool.annotations?.[`${hint}Hint`] !== true) return false
   if (caller !== undefined && !caller.includes(subject.caller)) return false
   if (label !== undefined && !subject.labels.some((flowing) => matchesGlob(label, flowing))) return false
-  const demand = rule.verdict === 'allow' ? 'every' : 'any'
-  return tests === undefined || testsHold(tests, subject.arguments, demand, subject.base)
+  const quantifier = rule.verdict === 'allow' ? 'every' : 'any'
+  return tests === undefined || testsHold(tests, subject.arguments, quantifier, subject.base)
 }
 
 const absent: unique symbol = Symbol('absent')
 const maxSelected = 10_000
 
 /** With several values for one pointer: every one must match, or any may. */
-type Demand = 'every' | 'any'
+type Quantifier = 'every' | 'any'
 
 /**
  * Whether all tests hold. `base`: the folder of relative paths, if known. If a test cannot be evaluated, the result is
@@ -55,22 +55,22 @@ type Demand = 'every' | 'any'
 export function testsHold(
   tests: readonly ArgumentTest[],
   args: unknown,
-  demand: Demand,
+  quantifier: Quantifier,
   base: string | undefined,
 ): boolean {
   return tests.every((test) => {
     const selected = select(args, test.at)
-    if (selected === undefined) return demand === 'any'
-    const fits = (value: unknown): Known => (value === absent ? false : matchesOne(test, value, base))
-    return demand === 'every'
-      ? selected.length > 0 && selected.every((value) => fits(value) === true)
-      : selected.some((value) => fits(value) !== false)
+    if (selected === undefined) return quantifier === 'any'
+    const holds = (value: unknown): TestResult => (value === absent ? false : valueHolds(test, value, base))
+    return quantifier === 'every'
+      ? selected.length > 0 && selected.every((value) => holds(value) === true)
+      : selected.some((value) => holds(value) !== false)
   })
 }
 
-function matchesOne(test: ArgumentTest, value: unknown, base: string | undefined): Known {
-  let known: Known = true
-  const answers: Known[] = [
+function valueHolds(test: ArgumentTest, value: unknown, base: string | undefined): TestResult {
+  let result: TestResult = true
+  const answers: TestResult[] = [
     ...('equals' in test ? [canonical(value) === canonical(test.equals)] : []),
     ...(test.glob === undefined ? [] : [typeof value === 'string' && matchesGlob(test.glob, value)]),
     ...(test.min === undefined ? [] : [typeof value === 'number' && value >= test.min]),
@@ -79,16 +79,16 @@ function matchesOne(test: ArgumentTest, value: unknown, base: string | undefined
   ]
   for (const answer of answers) {
     if (answer === false) return false
-    if (answer === undefined) known = undefined
+    if (answer === undefined) result = undefined
   }
-  return known
+  return result
 }
 
 /** The values that a pointer selects, with `absent` for a missing branch; undefined if there are too many. */
 function select(value: unknown, pointer: string): unknown[] | undefined {
   let selected: unknown[] = [value]
   for (const segment of segments(pointer)) {
-    selected = selected.flatMap((at) => step(at, segment))
+    selected = selected.flatMap((item) => step(item, segment))
     if (selected.length > maxSelected) return undefined
   }
   return selected
@@ -101,42 +101,44 @@ function segments(pointer: string): string[] {
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-function step(at: unknown, segment: string): unknown[] {
-  if (Array.isArray(at)) {
-    if (segment === '*') return at
-    return /^(?:0|[1-9]\d*)$/.test(segment) && Number(segment) < at.length ? [at[Number(segment)]] : [absent]
+function step(value: unknown, segment: string): unknown[] {
+  if (Array.isArray(value)) {
+    if (segment === '*') return value
+    return /^(?:0|[1-9]\d*)$/.test(segment) && Number(segment) < value.length
+      ? [value[Number(segment)]]
+      : [absent]
   }
-  if (!isRecord(at)) return [absent]
-  if (segment === '*') return Object.values(at)
-  return Object.hasOwn(at, segment) ? [at[segment]] : [absent]
+  if (!isRecord(value)) return [absent]
+  if (segment === '*') return Object.values(value)
+  return Object.hasOwn(value, segment) ? [value[segment]] : [absent]
 }
 
 const maxSteps = 512
 const separator = sep === '/' ? '/' : /[/\\]/
 
 /** The result of a test; undefined if it cannot be evaluated. */
-type Known = boolean | undefined
+type TestResult = boolean | undefined
 
 /**
  * Whether a path or `file:` URI is in or equal to one of the folders, after resolving `..` and links. Relative paths start at
  * `base`. An ambiguous path is inside only if every interpretation is inside, and outside only if every interpretation is
  * outside.
  */
-export function isInside(value: string, folders: readonly string[], base: string | undefined): Known {
-  const interpretations = meanings(value, base)
-  if (interpretations === undefined) return undefined
+export function isInside(value: string, folders: readonly string[], base: string | undefined): TestResult {
+  const paths = interpretationsOf(value, base)
+  if (paths === undefined) return undefined
   const answers = folders.flatMap((folder) =>
-    interpretations.map((path) => ({ folder, inside: within(path, folder) })),
+    paths.map((path) => ({ folder, inside: isPathInside(path, folder) })),
   )
-  const surely = folders.some((folder) =>
+  const isSurelyInside = folders.some((folder) =>
     answers.every((answer) => answer.folder !== folder || answer.inside === true),
   )
-  if (surely) return true
+  if (isSurelyInside) return true
   return answers.every(({ inside }) => inside === false) ? false : undefined
 }
 
 /** The absolute paths that a server may interpret the text as; undefined if unknown. */
-function meanings(value: string, base: string | undefined): string[] | undefined {
+function interpretationsOf(value: string, base: string | undefined): string[] | undefined {
   if (value === '' || value.includes('\0')) return undefined
   if (/^file:/i.test(value)) {
     try {
@@ -148,27 +150,27 @@ function meanings(value: string, base: string | undefined): string[] | undefined
   if (/^[a-z][a-z0-9+.-]+:/i.test(value)) return undefined
   if (isAbsolute(value)) return [value]
   if (base === undefined || !isAbsolute(base)) return undefined
-  const below = `${base}${sep}${value}`
-  return /^~(?:[/\\]|$)/.test(value) ? [below, join(homedir(), value.slice(1))] : [below]
+  const relativePath = `${base}${sep}${value}`
+  return /^~(?:[/\\]|$)/.test(value) ? [relativePath, join(homedir(), value.slice(1))] : [relativePath]
 }
 
-function within(path: string, folder: string): Known {
+function isPathInside(path: string, folder: string): TestResult {
   if (!isAbsolute(folder)) return undefined
-  const home = real(folder)
-  const [walked, flat] = [real(path), real(resolve(path))]
-  if (home === undefined || walked === undefined || flat === undefined) return undefined
-  const [a, b] = [below(walked, home), below(flat, home)]
+  const realFolder = resolveLinks(folder)
+  const [stepwise, normalized] = [resolveLinks(path), resolveLinks(resolve(path))]
+  if (realFolder === undefined || stepwise === undefined || normalized === undefined) return undefined
+  const [a, b] = [isBelow(stepwise, realFolder), isBelow(normalized, realFolder)]
   return a === b ? a : undefined
 }
 
 /** Compares by name, and by file system identity. */
-function below(path: string, folder: string): boolean {
+function isBelow(path: string, folder: string): boolean {
   const rest = relative(folder, path)
   if (rest === '' || (rest !== '..' && !rest.startsWith(`..${sep}`) && !isAbsolute(rest))) return true
-  const home = identityOf(folder)
-  for (let at = path; home !== undefined; at = dirname(at)) {
-    if (identityOf(at) === home) return true
-    if (at === dirname(at)) return false
+  const folderIdentity = identityOf(folder)
+  for (let ancestor = path; folderIdentity !== undefined; ancestor = dirname(ancestor)) {
+    if (identityOf(ancestor) === folderIdentity) return true
+    if (ancestor === dirname(ancestor)) return false
   }
   return false
 }
@@ -179,30 +181,30 @@ function identityOf(path: string): string | undefined {
 }
 
 /** Resolves `..` and links step by step, as the system does; missing steps stay as written. */
-function real(path: string): string | undefined {
+function resolveLinks(path: string): string | undefined {
   const { root } = parse(path)
-  const todo = path.slice(root.length).split(separator).reverse()
-  let at = root
-  for (let steps = 0; todo.length > 0; steps += 1) {
+  const remaining = path.slice(root.length).split(separator).reverse()
+  let current = root
+  for (let steps = 0; remaining.length > 0; steps += 1) {
     if (steps > maxSteps) return undefined
-    const name = todo.pop()
+    const name = remaining.pop()
     if (name === undefined || name === '' || name === '.') continue
     if (name === '..') {
-      at = dirname(at)
+      current = dirname(current)
       continue
     }
-    const next = join(at, name)
+    const next = join(current, name)
     try {
       if (lstatSync(next, { throwIfNoEntry: false })?.isSymbolicLink() !== true) {
-        at = next
+        current = next
         continue
       }
       const target = readlinkSync(next)
-      todo.push(...target.split(separator).reverse())
-      if (isAbsolute(target)) at = parse(target).root
+      remaining.push(...target.split(separator).reverse())
+      if (isAbsolute(target)) current = parse(target).root
     } catch {
       return undefined
     }
   }
-  return at
+  return current
 }

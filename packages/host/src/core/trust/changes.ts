@@ -6,14 +6,14 @@ import { reasonOf } from '../../shared/text.ts'
 import type { DefinitionChange, HostEvent, TrustFinding, TrustItem } from '../../types/index.ts'
 import { NoSurfaceError, type QuestionQueue } from '../inbox/question-queue.ts'
 
-const maxPlaces = 40
-const maxListed = 5
+const maxDifferences = 40
+const maxDescribedItems = 5
 const maxDepth = 64
 /** Maximum characters of JSON shown on one line. */
-const shortJson = 100
+const maxLineCharacters = 100
 /** Characters of JSON below which a schema is too common to identify a tool. */
-const visibleSchema = 60
-const visibleText = 15
+const minSchemaCharacters = 60
+const minDescriptionCharacters = 15
 
 /** Whether a definition is accepted, pending, or blocked. */
 export function stateOf({ agreed, seen, blocked }: TrustRow): 'pinned' | 'quarantined' | 'blocked' {
@@ -26,18 +26,18 @@ export function changesOf(row: TrustRow, all: Iterable<TrustRow>): DefinitionCha
   const { what, name, agreed, seen, listed } = row
   if (!listed) return [{ kind: 'removed', what, name }]
   if (agreed === undefined) {
-    const old = formerOf(row, all)
+    const former = renamedFrom(row, all)
     const after = JSON.stringify(seen.content, null, 2)
-    if (old === undefined) return [{ kind: 'added', what, name, after }]
-    const { name: _old, ...was } = old.seen.content
+    if (former === undefined) return [{ kind: 'added', what, name, after }]
+    const { name: _old, ...was } = former.seen.content
     const { name: _new, ...is } = seen.content
     return [
-      { kind: 'renamed', what, name, before: old.name, after: name },
-      ...places(was, is).map((place) => ({ kind: 'changed' as const, what, name, ...place })),
+      { kind: 'renamed', what, name, before: former.name, after: name },
+      ...differencesBetween(was, is).map((place) => ({ kind: 'changed' as const, what, name, ...place })),
     ]
   }
   if (agreed.hash === seen.hash) return []
-  return places(agreed.content, seen.content).map((place) => ({
+  return differencesBetween(agreed.content, seen.content).map((place) => ({
     kind: 'changed' as const,
     what,
     name,
@@ -46,62 +46,63 @@ export function changesOf(row: TrustRow, all: Iterable<TrustRow>): DefinitionCha
 }
 
 /** The removed definition with the same content, of which this one is a rename. */
-function formerOf(row: TrustRow, all: Iterable<TrustRow>): TrustRow | undefined {
+function renamedFrom(row: TrustRow, all: Iterable<TrustRow>): TrustRow | undefined {
   const description = textOf(row.seen.content, 'description')
   const schema = canonical(row.seen.content['inputSchema'])
   let candidate: TrustRow | undefined
   for (const other of all) {
     if (other.what !== row.what || other.listed || other.agreed === undefined) continue
     const sameText =
-      description.length >= visibleText && textOf(other.seen.content, 'description') === description
+      description.length >= minDescriptionCharacters &&
+      textOf(other.seen.content, 'description') === description
     const sameSchema =
-      schema.length >= visibleSchema && canonical(other.seen.content['inputSchema']) === schema
+      schema.length >= minSchemaCharacters && canonical(other.seen.content['inputSchema']) === schema
     if (sameText && sameSchema) return other
     if (sameText || sameSchema) candidate ??= other
   }
   return candidate
 }
 
-interface Place {
+interface Difference {
   field: string
   before?: string
   after?: string
 }
 
 /** Every difference of two definitions, as deep as possible. */
-function places(before: JsonRecord, after: JsonRecord): Place[] {
-  const changedPlaces: Place[] = []
-  let more = 0
+function differencesBetween(before: JsonRecord, after: JsonRecord): Difference[] {
+  const differences: Difference[] = []
+  let omitted = 0
   const compare = (was: unknown, is: unknown, field: string, depth: number): void => {
     if (isRecord(was) && isRecord(is) && depth < maxDepth) {
       for (const name of new Set([...Object.keys(was), ...Object.keys(is)])) {
         compare(was[name], is[name], field === '' ? name : `${field}.${name}`, depth + 1)
       }
     } else if (areObjects(was) && areObjects(is) && was.length === is.length && depth < maxDepth) {
-      for (const [n, item] of was.entries()) compare(item, is[n], `${field}[${n}]`, depth + 1)
+      for (const [index, item] of was.entries()) compare(item, is[index], `${field}[${index}]`, depth + 1)
     } else if (canonical(was) !== canonical(is) || (was === undefined) !== (is === undefined)) {
-      if (changedPlaces.length >= maxPlaces) more++
+      if (differences.length >= maxDifferences) omitted++
       else {
-        changedPlaces.push({
+        differences.push({
           field,
-          ...(was !== undefined && { before: written(was) }),
-          ...(is !== undefined && { after: written(is) }),
+          ...(was !== undefined && { before: displayText(was) }),
+          ...(is !== undefined && { after: displayText(is) }),
         })
       }
     }
   }
   compare(before, after, '', 0)
-  return more === 0 ? changedPlaces : [...changedPlaces, { field: '…', after: `and ${more} more places` }]
+  return omitted === 0 ? differences : [...differences, { field: '…', after: `and ${omitted} more places` }]
 }
 
 function areObjects(value: unknown): value is JsonRecord[] {
   return Array.isArray(value) && value.every(isRecord)
 }
 
-function written(value: unknown): string {
+function displayText(value: unknown): string {
   if (typeof value === 'string') return value
   const line = JSON.stringify(value)
-  return line.length <= shortJson ? line : JSON.stringify(value, null, 2)
+  return line.length <= maxLineCharacters ? line : JSON.stringify(value, null, 2)
 }
 
 function textOf(content: JsonRecord, name: string): string {
@@ -110,10 +111,12 @@ function textOf(content: JsonRecord, name: string): string {
 }
 
 /** Definitions in words: `tool buy, prompt greet`, shortened after a few. */
-export function listed(items: readonly TrustItem[]): string {
-  const words = items.slice(0, maxListed).map(({ what, name }) => (what === name ? what : `${what} ${name}`))
-  const more = items.length - words.length
-  return more > 0 ? `${words.join(', ')} and ${more} more` : words.join(', ')
+export function describeItems(items: readonly TrustItem[]): string {
+  const names = items
+    .slice(0, maxDescribedItems)
+    .map(({ what, name }) => (what === name ? what : `${what} ${name}`))
+  const omitted = items.length - names.length
+  return omitted > 0 ? `${names.join(', ')} and ${omitted} more` : names.join(', ')
 }
 
 interface ChangeReviewDeps {
@@ -135,15 +138,15 @@ interface Review {
   notify: () => { changes: readonly DefinitionChange[]; findings: readonly TrustFinding[] }
 }
 
-type Settle = (identity: string, rows: readonly TrustRow[], verdict: 'accept' | 'block') => void
+type ApplyVerdict = (identity: string, rows: readonly TrustRow[], verdict: 'accept' | 'block') => void
 
 /** Keeps at most one open question for each server, about all its pending changes. */
 export class ChangeReview {
   readonly #deps: ChangeReviewDeps
-  readonly #settle: Settle
+  readonly #settle: ApplyVerdict
   readonly #open = new Map<string, { about: string; withdraw: AbortController }>()
 
-  constructor(deps: ChangeReviewDeps, settle: Settle) {
+  constructor(deps: ChangeReviewDeps, settle: ApplyVerdict) {
     this.#deps = deps
     this.#settle = settle
   }
@@ -155,25 +158,25 @@ export class ChangeReview {
 
   review(review: Review): void {
     const { identity, waiting, isNew } = review
-    const about = waiting.map(({ seen }) => seen.hash).join(' ')
+    const hashes = waiting.map(({ seen }) => seen.hash).join(' ')
     const open = this.#open.get(identity)
-    if (open?.about === about) return
+    if (open?.about === hashes) return
     open?.withdraw.abort(new Error('its subject changed or was decided'))
     this.#open.delete(identity)
     if (waiting.length === 0) return
-    if (this.#deps.questions.canAsk('drift')) this.#ask(review, about)
+    if (this.#deps.questions.canAsk('drift')) this.#ask(review, hashes)
     else if (isNew) {
       this.#row(review, review.notify()).close('quarantined', { reason: 'no person can be asked here' })
       this.#warn(review, '. No person can be asked here')
     } else this.#warn(review, '')
   }
 
-  #warn(review: Review, why: string): void {
+  #warn(review: Review, suffix: string): void {
     const { server } = review
     this.#deps.emit({
       type: 'warning',
       server,
-      message: `${summary(review)}${why}`,
+      message: `${summary(review)}${suffix}`,
       fixes: [{ action: 'review', server }],
     })
   }
@@ -204,8 +207,8 @@ export class ChangeReview {
         reason: reasonOf(until.aborted ? until.reason : error),
       })
       if (until.aborted) return
-      const why = error instanceof NoSurfaceError ? 'No person can be asked here' : reasonOf(error)
-      this.#warn(review, `. ${why}`)
+      const reason = error instanceof NoSurfaceError ? 'No person can be asked here' : reasonOf(error)
+      this.#warn(review, `. ${reason}`)
     }
   }
 
@@ -227,8 +230,8 @@ export class ChangeReview {
 }
 
 function summary({ server, waiting }: Review): string {
-  const are = waiting.length === 1 ? 'is' : 'are'
-  const changed = waiting.some(({ agreed }) => agreed !== undefined)
-  const why = changed ? 'different from what you accepted' : 'new or suspicious'
-  return `${listed(waiting)} of ${server} ${are} ${why}, and disabled until accepted`
+  const verb = waiting.length === 1 ? 'is' : 'are'
+  const wasAccepted = waiting.some(({ agreed }) => agreed !== undefined)
+  const state = wasAccepted ? 'different from what you accepted' : 'new or suspicious'
+  return `${describeItems(waiting)} of ${server} ${verb} ${state}, and disabled until accepted`
 }

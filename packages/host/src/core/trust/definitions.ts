@@ -16,8 +16,8 @@ export interface ServerLists {
 /** Lists that were not fetched. All are the same array, which distinguishes them from a fetched empty list. */
 export const noLists: ServerLists = { tools: [], prompts: [], resources: [], templates: [] }
 
-export type Part = TrustItem['what']
-type Listed = Exclude<Part, 'instructions'>
+export type DefinitionKind = TrustItem['what']
+type ListedKind = Exclude<DefinitionKind, 'instructions'>
 
 /** One definition of a server. Its name and content contain no known secret. */
 export interface Definition extends TrustItem {
@@ -27,7 +27,7 @@ export interface Definition extends TrustItem {
   hash: string
 }
 
-const named: Readonly<Record<Listed, string>> = {
+const nameMembers: Readonly<Record<ListedKind, string>> = {
   tool: 'name',
   prompt: 'name',
   resource: 'uri',
@@ -44,7 +44,7 @@ export class Definitions {
   }
 
   /** The definition of a list entry, without members that change with a resource's data. */
-  of(what: Listed, entry: object): Definition {
+  of(what: ListedKind, entry: object): Definition {
     const known = this.#definitions.get(entry)
     if (known !== undefined) return known
     const content: JsonRecord = { ...entry }
@@ -52,7 +52,7 @@ export class Definitions {
       delete content['size']
       delete content['annotations']
     }
-    const definition = this.#shown(what, named[what], content)
+    const definition = this.#shown(what, nameMembers[what], content)
     this.#definitions.set(entry, definition)
     return definition
   }
@@ -67,8 +67,8 @@ export class Definitions {
   all(
     lists: ServerLists,
     server: { instructions?: string | undefined } | undefined,
-  ): Map<Part, Map<string, Definition>> {
-    const definitions = new Map<Part, Map<string, Definition>>()
+  ): Map<DefinitionKind, Map<string, Definition>> {
+    const definitions = new Map<DefinitionKind, Map<string, Definition>>()
     if (server !== undefined) {
       const { instructions } = server
       definitions.set(
@@ -76,8 +76,8 @@ export class Definitions {
         byName(instructions === undefined ? [] : [this.instructions(instructions)]),
       )
     }
-    const add = (what: Listed, entries: readonly object[], unknown: readonly object[]): void => {
-      if (entries !== unknown) definitions.set(what, byName(entries.map((entry) => this.of(what, entry))))
+    const add = (what: ListedKind, entries: readonly object[], notFetched: readonly object[]): void => {
+      if (entries !== notFetched) definitions.set(what, byName(entries.map((entry) => this.of(what, entry))))
     }
     add('tool', lists.tools, noLists.tools)
     add('prompt', lists.prompts, noLists.prompts)
@@ -86,10 +86,10 @@ export class Definitions {
     return definitions
   }
 
-  #shown(what: Part, name: string | undefined, content: JsonRecord): Definition {
+  #shown(what: DefinitionKind, name: string | undefined, content: JsonRecord): Definition {
     const redacted = this.#redactor.value(content)
-    const ownName = name === undefined ? what : String(redacted[name])
-    return { what, name: ownName, content: redacted, hash: fingerprint(content) }
+    const shownName = name === undefined ? what : String(redacted[name])
+    return { what, name: shownName, content: redacted, hash: fingerprint(content) }
   }
 }
 
@@ -127,14 +127,14 @@ export function isAgreed(
     if (fingerprint(before) === fingerprint(now)) return true
   }
   if (revision === undefined) return false
-  const apart = new Set([...missingIn([revision]), ...missingIn(agreed.revisions)])
-  const before = without(agreed.content, apart)
-  const now = without(definition.content, apart)
+  const uncompared = new Set([...missingIn([revision]), ...missingIn(agreed.revisions)])
+  const before = withoutMembers(agreed.content, uncompared)
+  const now = withoutMembers(definition.content, uncompared)
   // With all members compared, the hash of the original definition decided, secrets included.
-  const isWhole =
+  const comparesAll =
     fingerprint(before) === fingerprint(agreed.content) &&
     fingerprint(now) === fingerprint(definition.content)
-  return !isWhole && fingerprint(before) === fingerprint(now)
+  return !comparesAll && fingerprint(before) === fingerprint(now)
 }
 
 /**
@@ -165,12 +165,12 @@ export function withRevision(
   const revisions = [...(agreed.revisions ?? []), revision].toSorted()
   const here = missingIn([revision])
   const added = missingIn(agreed.revisions).filter((name) => !here.includes(name))
-  const whole = joined(agreed.content, content, added)
-  const isSame = fingerprint(whole) === fingerprint(agreed.content)
-  const isWhole = fingerprint(whole) === fingerprint(content)
+  const extended = withMembersOf(agreed.content, content, added)
+  const isSame = fingerprint(extended) === fingerprint(agreed.content)
+  const isCurrent = fingerprint(extended) === fingerprint(content)
   return {
     ...agreed,
-    ...(!isSame && { content: whole, hash: isWhole ? hash : fingerprint(whole) }),
+    ...(!isSame && { content: extended, hash: isCurrent ? hash : fingerprint(extended) }),
     revisions,
   }
 }
@@ -192,21 +192,21 @@ function missingIn(revisions: readonly string[] | undefined): string[] {
   )
 }
 
-function without(content: JsonRecord, names: ReadonlySet<string>): JsonRecord {
+function withoutMembers(content: JsonRecord, names: ReadonlySet<string>): JsonRecord {
   const rest = (value: JsonRecord): JsonRecord =>
     Object.fromEntries(Object.entries(value).filter(([name]) => !names.has(name)))
   return eachArgument(rest(content), rest)
 }
 
 /** The first, with members of these names from the second. */
-function joined(agreed: JsonRecord, content: JsonRecord, names: readonly string[]): JsonRecord {
+function withMembersOf(agreed: JsonRecord, content: JsonRecord, names: readonly string[]): JsonRecord {
   const join = (one: JsonRecord, other: JsonRecord): JsonRecord => ({
     ...one,
     ...Object.fromEntries(names.flatMap((name) => (Object.hasOwn(other, name) ? [[name, other[name]]] : []))),
   })
-  const given = Array.isArray(content['arguments']) ? content['arguments'] : []
+  const offered = Array.isArray(content['arguments']) ? content['arguments'] : []
   return eachArgument(join(agreed, content), (argument, index) => {
-    const other: unknown = given[index]
+    const other: unknown = offered[index]
     return isRecord(other) ? join(argument, other) : argument
   })
 }
@@ -216,18 +216,20 @@ function eachArgument(
   content: JsonRecord,
   change: (argument: JsonRecord, index: number) => JsonRecord,
 ): JsonRecord {
-  const given = content['arguments']
-  if (!Array.isArray(given)) return content
+  const list = content['arguments']
+  if (!Array.isArray(list)) return content
   return {
     ...content,
-    arguments: given.map((one: unknown, index) => (isRecord(one) ? change(one, index) : one)),
+    arguments: list.map((argument: unknown, index) =>
+      isRecord(argument) ? change(argument, index) : argument,
+    ),
   }
 }
 
 type Rows = Map<string, TrustRow>
 
 /** The rows of the store, cached while no other program writes to it. */
-export class Ledger {
+export class TrustRowCache {
   readonly #table: TrustTable
   readonly #rows = new Map<string, Rows>()
   #version: number | undefined

@@ -34,7 +34,7 @@ interface Phrase {
 }
 
 const user = String.raw`(?:the |your |this |to the )?(?:user|users|human|person|operator|customer)\b`
-const private_ = String.raw`(?:(?:the |its |their |your |all |any |every )*(?:(?:entire|full|whole|complete|previous|prior|recent|current) )+(?:conversation|chat|message|messages|dialogue|context|prompt|system prompt)|(?:conversation|chat|message) history|system prompt|credentials?|api[ _-]?keys?|access tokens?|secrets?|private keys?|ssh keys?|passwords?|environment variables|env vars|seed phrase|session cookies?)\b`
+const privateData = String.raw`(?:(?:the |its |their |your |all |any |every )*(?:(?:entire|full|whole|complete|previous|prior|recent|current) )+(?:conversation|chat|message|messages|dialogue|context|prompt|system prompt)|(?:conversation|chat|message) history|system prompt|credentials?|api[ _-]?keys?|access tokens?|secrets?|private keys?|ssh keys?|passwords?|environment variables|env vars|seed phrase|session cookies?)\b`
 
 /**
  * Texts are matched in lower case with single spaces and without hidden characters. Every gap is bounded, so matching takes
@@ -118,7 +118,7 @@ const phrases: readonly Phrase[] = [
     severity: 'danger',
     says: 'asks for private data to be sent somewhere',
     pattern: new RegExp(
-      String.raw`\b(?:send|post|forward|upload|e-?mail|exfiltrate|transmit|leak|append|attach|pass|include|put|copy|bcc|submit|report|encode|embed|write|provide|supply|insert)\b.{0,60}\b${private_}.{0,80}(?:\b(?:to|at|into|in|as|via|through|with)\b.{0,30}(?:https?://|@[\w-]+\.|\b(?:parameter|argument|field|query|sidenote|notes?|webhook|server|url|attacker|endpoint|comment)\b))`,
+      String.raw`\b(?:send|post|forward|upload|e-?mail|exfiltrate|transmit|leak|append|attach|pass|include|put|copy|bcc|submit|report|encode|embed|write|provide|supply|insert)\b.{0,60}\b${privateData}.{0,80}(?:\b(?:to|at|into|in|as|via|through|with)\b.{0,30}(?:https?://|@[\w-]+\.|\b(?:parameter|argument|field|query|sidenote|notes?|webhook|server|url|attacker|endpoint|comment)\b))`,
     ),
   },
   {
@@ -178,7 +178,7 @@ const phrases: readonly Phrase[] = [
   },
 ]
 
-const searched = phrases.map((phrase) => ({ ...phrase, pattern: new RegExp(phrase.pattern, 'g') }))
+const searchPatterns = phrases.map((phrase) => ({ ...phrase, pattern: new RegExp(phrase.pattern, 'g') }))
 
 /**
  * Ends directly before the forbidden action: "do not", "never share or", "**do not** ever". "Do not forget to" forbids nothing.
@@ -187,25 +187,25 @@ const negation =
   /(?:\b(?:do not|don't|does not|doesn't|never|must not|mustn't|should not|shouldn't|shall not|cannot|can't|may not|will not|won't|avoid|refrain from|instead of|rather than|no need to)|(?<!\b(?:if|or|whether) )\bnot)[ *_]+(?:(?:ever|please|to|be|directly|accidentally|also|any|it|them|or|and|share|sharing|send|sending|paste|pasting|pass|passing|include|including|put|putting|write|writing|store|storing|print|log|expose|exposing|read|reading|open|access|copy|return|show|provide|submit|commit|enter)[ ,*_]+){0,6}["'`]?(?:(?:~|\$home)?\/)?$/
 /** Cancels a prohibition in the same sentence. */
 const negationEnd = /\b(?:without|unless|except|but|instead|only if|just|rather)\b/
-const beforeLength = 80
-const afterLength = 60
+const maxBefore = 80
+const maxAfter = 60
 /** Maximum forbidden matches that are skipped; a text with more is suspicious. */
 const maxNegated = 200
 
 /** The first match that the text does not forbid; undefined if there is none. */
-function notNegated(plain: string, pattern: RegExp): string | undefined {
+function findUnnegated(plain: string, pattern: RegExp): string | undefined {
   pattern.lastIndex = 0
   for (let count = 0; ; count += 1) {
     const match = pattern.exec(plain)
     if (match === null) return undefined
-    const [words] = match
-    const end = match.index + words.length
-    const rest = plain.slice(end, end + afterLength).split(/[.!?](?:\s|$)/, 1)
+    const [text] = match
+    const end = match.index + text.length
+    const rest = plain.slice(end, end + maxAfter).split(/[.!?](?:\s|$)/, 1)
     const isForbidden =
       count < maxNegated &&
-      negation.test(plain.slice(Math.max(0, match.index - beforeLength), match.index)) &&
-      !negationEnd.test(words + rest.join(''))
-    if (!isForbidden) return words
+      negation.test(plain.slice(Math.max(0, match.index - maxBefore), match.index)) &&
+      !negationEnd.test(text + rest.join(''))
+    if (!isForbidden) return text
     pattern.lastIndex = match.index + 1
   }
 }
@@ -220,24 +220,24 @@ interface PhraseMatch {
 
 /** Every phrase of a text that addresses a model instead of describing a tool. */
 export function phrasesIn(text: string): PhraseMatch[] {
-  const plain = flat(text)
+  const plain = normalizedForMatching(text)
   const matches: PhraseMatch[] = []
-  const foundCodes = new Set<string>()
-  for (const { code, severity, says, pattern } of searched) {
-    if (foundCodes.has(says)) continue
-    const words = notNegated(plain, pattern)
+  const found = new Set<string>()
+  for (const { code, severity, says, pattern } of searchPatterns) {
+    if (found.has(says)) continue
+    const words = findUnnegated(plain, pattern)
     if (words === undefined) continue
     if (code === 'reads-secrets' && matches.some((earlier) => earlier.code === code)) continue
-    foundCodes.add(says)
+    found.add(says)
     matches.push({ code, severity, says, words: words.trim() })
   }
   // One such phrase may be accidental; several in one text are not.
-  const addressed = matches.filter((one) => one.code !== 'reads-secrets' || one.severity === 'danger')
-  if (addressed.length < 2) return matches
-  return matches.map((one) => (addressed.includes(one) ? { ...one, severity: 'danger' } : one))
+  const serious = matches.filter((match) => match.code !== 'reads-secrets' || match.severity === 'danger')
+  if (serious.length < 2) return matches
+  return matches.map((one) => (serious.includes(one) ? { ...one, severity: 'danger' } : one))
 }
 
-function flat(text: string): string {
+function normalizedForMatching(text: string): string {
   return text
     .normalize('NFKC')
     .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
@@ -248,7 +248,7 @@ function flat(text: string): string {
     .replaceAll('\n', ' ')
 }
 
-const places: readonly { pattern: RegExp; what: string }[] = [
+const sensitiveLocations: readonly { pattern: RegExp; what: string }[] = [
   {
     pattern: /(?:^|[\\/=:~])\.ssh(?:[\\/:]|$)|\bid_(?:rsa|ed25519|ecdsa|dsa)\b/i,
     what: 'the folder of your SSH keys',
@@ -279,5 +279,5 @@ const places: readonly { pattern: RegExp; what: string }[] = [
 
 /** The kind of private location of a path; undefined for ordinary paths. */
 export function sensitivePath(path: string): string | undefined {
-  return places.find(({ pattern }) => pattern.test(path))?.what
+  return sensitiveLocations.find(({ pattern }) => pattern.test(path))?.what
 }

@@ -2,7 +2,7 @@ import { isRecord } from '../../shared/json.ts'
 import { mixedWord, nearlySame, skeleton } from '../../shared/look-alike.ts'
 import { codeName, type Unseen, unseenIn } from '../../shared/visible.ts'
 import type { TrustFinding } from '../../types/index.ts'
-import type { Definition, Part } from './definitions.ts'
+import type { Definition, DefinitionKind } from './definitions.ts'
 import { phrasesIn } from './phrases.ts'
 
 /** One text of a server, with its location. */
@@ -13,12 +13,12 @@ interface ScannedText {
   isName?: boolean
 }
 
-const longText = 10_000
-const hugeText = 50_000
-const quoted = 120
+const longTextCharacters = 10_000
+const hugeTextCharacters = 50_000
+const maxQuoteCharacters = 120
 const maxFindings = 50
 
-const places: Readonly<Record<Part, string>> = {
+const listNames: Readonly<Record<DefinitionKind, string>> = {
   instructions: 'instructions',
   tool: 'tools',
   prompt: 'prompts',
@@ -30,7 +30,7 @@ const places: Readonly<Record<Part, string>> = {
 export function scanDefinition(definition: Definition, neighbours: Neighbours): TrustFinding[] {
   const texts = textsOf(definition)
   return [
-    ...nameFindings(definition, neighbours, whereOf(definition)),
+    ...nameFindings(definition, neighbours, locationOf(definition)),
     ...scanTexts(texts, neighbours),
   ].slice(0, maxFindings)
 }
@@ -54,7 +54,7 @@ function scanText(
     add(
       severityOf(unseen, text),
       'hidden-characters',
-      `It contains ${count(unseen.length, 'invisible character')}: ${codes}. A model reads what you do not see.`,
+      `It contains ${counted(unseen.length, 'invisible character')}: ${codes}. A model reads what you do not see.`,
     )
   }
   const mixed = mixedWord(text)
@@ -64,10 +64,14 @@ function scanText(
   }
   const phrases = phrasesIn(isName ? text.replaceAll(/[_-]+|(?<=[a-z])(?=[A-Z])/g, ' ') : text)
   for (const { severity, code, says, words } of phrases) {
-    add(severity, code, `It ${says}: "${words.length > quoted ? `${words.slice(0, quoted)}…` : words}"`)
+    add(
+      severity,
+      code,
+      `It ${says}: "${words.length > maxQuoteCharacters ? `${words.slice(0, maxQuoteCharacters)}…` : words}"`,
+    )
   }
   if (isName) {
-    if (asking.test(text)) {
+    if (contextRequestingName.test(text)) {
       add(
         'danger',
         'asks-for-context',
@@ -76,19 +80,19 @@ function scanText(
     }
     return findings
   }
-  const others = neighbours === undefined ? undefined : othersNamedIn(text, neighbours)
-  if (others !== undefined) {
-    const { server, tool, ordering } = others
+  const mentioned = neighbours === undefined ? undefined : findMentionedTool(text, neighbours)
+  if (mentioned !== undefined) {
+    const { server, tool, ordering } = mentioned
     const severity = !ordering ? 'notice' : phrases.length > 0 ? 'danger' : 'warning'
-    const how = ordering ? 'gives instructions about' : 'mentions'
-    add(severity, 'shadows-a-tool', `It ${how} ${tool}, a tool of ${server}.`)
+    const verb = ordering ? 'gives instructions about' : 'mentions'
+    add(severity, 'shadows-a-tool', `It ${verb} ${tool}, a tool of ${server}.`)
   }
   findings.push(...shapeFindings(at, text))
   return findings
 }
 
 /** Parameter names that make a model fill in data about this machine or the conversation. */
-const asking =
+const contextRequestingName =
   /content.{0,20}(?:ssh|id_?rsa|passwd|\.?env_?file|credential|secret)|(?:^|_)(?:entire|full|whole|complete|previous)_?(?:conversation|chat|context|prompt)|(?:conversation|chat)_?history|(?:your|current)_?system_?prompt|(?:all|other)_?tools?_?(?:names|descriptions|list)|ssh_?(?:private_?)?key_?contents?/i
 
 /** Findings from the form of a text, independent of its words. */
@@ -110,9 +114,9 @@ function shapeFindings(at: string, text: string): TrustFinding[] {
   const encoded = encodedText(text)
   if (encoded !== undefined)
     add('warning', 'encoded-text', `It contains encoded text that a model can read: "${encoded}"`)
-  if (text.length > longText) {
+  if (text.length > longTextCharacters) {
     const size = text.length.toLocaleString('en')
-    const severity = text.length > hugeText ? 'warning' : 'notice'
+    const severity = text.length > hugeTextCharacters ? 'warning' : 'notice'
     add(severity, 'over-long', `It is ${size} characters long, which a model reads on every request.`)
   }
   return findings
@@ -123,15 +127,15 @@ function encodedText(text: string): string | undefined {
     if (/^[0-9a-fA-F-]+$/.test(blob) || !/[A-Z]/.test(blob) || !/[a-z]/.test(blob)) continue
     const decoded = Buffer.from(blob, 'base64').toString('utf8')
     if (/^[\p{L}\p{N}\p{P}\p{S}\s]{40,}$/u.test(decoded) && decoded.includes(' '))
-      return decoded.slice(0, quoted)
+      return decoded.slice(0, maxQuoteCharacters)
   }
   return undefined
 }
 
 /** Bidirectional controls, tags, escapes and long runs are deceptive; a single soft hyphen is not. */
 function severityOf(unseen: readonly Unseen[], text: string): TrustFinding['severity'] {
-  const harmless = (code: number, at: number): boolean =>
-    code === 0xad || code === 0x200e || code === 0x200f || code === 0x0d || (code === 0xfeff && at === 0)
+  const harmless = (code: number, index: number): boolean =>
+    code === 0xad || code === 0x200e || code === 0x200f || code === 0x0d || (code === 0xfeff && index === 0)
   const deceiving = (code: number): boolean =>
     code === 0x1b || (code >= 0x202d && code <= 0x202e) || (code >= 0xe0000 && code <= 0xe0fff)
   if (unseen.some(({ code }) => deceiving(code))) return 'danger'
@@ -139,37 +143,37 @@ function severityOf(unseen: readonly Unseen[], text: string): TrustFinding['seve
   return unseen.every(({ code, at }) => harmless(code, at)) ? 'notice' : 'warning'
 }
 
-function whereOf({ what, name }: Definition): string {
-  return what === 'instructions' ? 'instructions' : `${places[what]}.${name}`
+function locationOf({ what, name }: Definition): string {
+  return what === 'instructions' ? 'instructions' : `${listNames[what]}.${name}`
 }
 
 /** Every text of a definition, including member names, without embedded pictures. */
 function textsOf(definition: Definition): ScannedText[] {
   const texts: ScannedText[] = []
-  const left: { value: unknown; at: string }[] = [
+  const pending: { value: unknown; at: string }[] = [
     {
       value: definition.what === 'instructions' ? definition.content['text'] : definition.content,
-      at: whereOf(definition),
+      at: locationOf(definition),
     },
   ]
-  for (let next = left.pop(); next !== undefined; next = left.pop()) {
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { value, at } = next
     if (typeof value === 'string') {
       if (!value.startsWith('data:image/')) texts.push({ at, text: value })
     } else if (Array.isArray(value)) {
-      for (const [n, item] of value.entries()) left.push({ value: item, at: `${at}[${n}]` })
+      for (const [index, item] of value.entries()) pending.push({ value: item, at: `${at}[${index}]` })
     } else if (isRecord(value)) {
       for (const [name, member] of Object.entries(value)) {
         if (at.endsWith('.properties')) texts.push({ at: `${at}.${name}`, text: name, isName: true })
-        left.push({ value: member, at: `${at}.${name}` })
+        pending.push({ value: member, at: `${at}.${name}` })
       }
     }
   }
   return texts.reverse()
 }
 
-function count(n: number, thing: string): string {
-  return `${n} ${thing}${n === 1 ? '' : 's'}`
+function counted(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
 /** Names of other servers and their tools, to find impersonation. */
@@ -214,31 +218,31 @@ function nameFindings(
       `"${mixed}" mixes letters of different alphabets, so that it looks like another name.`,
     )
   }
-  const same = byName.get(name)
-  if (same !== undefined) {
+  const otherServer = byName.get(name)
+  if (otherServer !== undefined) {
     add(
       'notice',
       'same-name',
-      `${same} has a tool of the same name; calls use the server's name to distinguish them.`,
+      `${otherServer} has a tool of the same name; calls use the server's name to distinguish them.`,
     )
     return findings
   }
-  const alike = byLook.get(skeleton(name))
-  if (alike === undefined) return findings
-  const spelled = plainly(alike.tool) === plainly(name)
+  const lookAlike = byLook.get(skeleton(name))
+  if (lookAlike === undefined) return findings
+  const isSpelledDifferently = withoutSeparators(lookAlike.tool) === withoutSeparators(name)
   add(
-    spelled ? 'notice' : 'danger',
+    isSpelledDifferently ? 'notice' : 'danger',
     'looks-like',
-    `It looks like ${alike.tool} of ${alike.server}, but is ${spelled ? 'spelled' : 'written'} differently.`,
+    `It looks like ${lookAlike.tool} of ${lookAlike.server}, but is ${isSpelledDifferently ? 'spelled' : 'written'} differently.`,
   )
   return findings
 }
 
-const orders =
+const instructionWords =
   /\b(?:must|always|never|instead|before|whenever|when|should|do not|don't|first|replace|redirect|change|override)\b/i
 
 /** Whether a text mentions another server's tool, and whether it gives instructions about it. */
-function othersNamedIn(
+function findMentionedTool(
   text: string,
   { byName, own }: Neighbours,
 ): { server: string; tool: string; ordering: boolean } | undefined {
@@ -246,7 +250,7 @@ function othersNamedIn(
   for (const [word] of text.matchAll(/[A-Za-z][\w-]{5,127}/g)) {
     const server = byName.get(word)
     if (server === undefined || own.has(word) || !/[_-]|[a-z][A-Z]/.test(word)) continue
-    return { server, tool: word, ordering: orders.test(text) }
+    return { server, tool: word, ordering: instructionWords.test(text) }
   }
   return undefined
 }
@@ -255,16 +259,16 @@ function othersNamedIn(
 export function serverFindings(server: string, others: Iterable<string>): TrustFinding[] {
   for (const other of others) {
     if (other === server) continue
-    const alike = skeleton(other) === skeleton(server)
-    const near =
+    const looksSame = skeleton(other) === skeleton(server)
+    const isNearlySame =
       server.length >= 5 && other.length >= 5 && nearlySame(server.toLowerCase(), other.toLowerCase())
-    if (!alike && !near) continue
+    if (!looksSame && !isNearlySame) continue
     const message = `Its name is easily confused with ${other}, another of your servers.`
     return [{ severity: 'warning', code: 'looks-like', at: 'server', message }]
   }
   return []
 }
 
-function plainly(name: string): string {
+function withoutSeparators(name: string): string {
   return name.toLowerCase().replace(/[\s_.-]/g, '')
 }

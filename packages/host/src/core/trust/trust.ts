@@ -16,15 +16,15 @@ import type {
   TrustService,
 } from '../../types/index.ts'
 import type { QuestionQueue } from '../inbox/question-queue.ts'
-import { ChangeReview, changesOf, listed, stateOf } from './changes.ts'
+import { ChangeReview, changesOf, describeItems, stateOf } from './changes.ts'
 import {
   addsMembers,
   type Definition,
+  type DefinitionKind,
   Definitions,
   isAgreed,
   keyOf,
-  Ledger,
-  type Part,
+  TrustRowCache,
   withRevision,
 } from './definitions.ts'
 import { type Neighbours, neighboursOf, scanDefinition, serverFindings } from './scan.ts'
@@ -48,12 +48,12 @@ interface CheckedRevision extends Pick<ServerConnection, 'lists' | 'client'> {
   revision: string | undefined
 }
 
-const closed = 'The host is closed'
+const hostClosed = 'The host is closed'
 
 /** Pins the definitions of servers and quarantines changed ones until the user accepts them. */
 export class Trust implements TrustService {
   readonly #deps: TrustDeps
-  readonly #ledger: Ledger
+  readonly #rowCache: TrustRowCache
   readonly #definitions: Definitions
   readonly #changeReview: ChangeReview
   /** Results by connection: an unchanged list needs no second check. */
@@ -63,7 +63,7 @@ export class Trust implements TrustService {
 
   constructor(deps: TrustDeps) {
     this.#deps = deps
-    this.#ledger = new Ledger(deps.table)
+    this.#rowCache = new TrustRowCache(deps.table)
     this.#definitions = new Definitions(deps.redactor)
     this.#changeReview = new ChangeReview(deps, (identity, rows, verdict) =>
       this.#settle(identity, rows, verdict),
@@ -83,7 +83,7 @@ export class Trust implements TrustService {
       connection,
       identity,
       revision,
-      ledger: this.#ledger,
+      rowCache: this.#rowCache,
       definitions: this.#definitions,
       profile: this.#profile(name),
       at: new Date().toISOString(),
@@ -93,7 +93,7 @@ export class Trust implements TrustService {
     })
     this.#store(name, result)
     if (result.removed.length > 0) {
-      const summary = `${name} no longer offers: ${listed(result.removed)}`
+      const summary = `${name} no longer offers: ${describeItems(result.removed)}`
       this.#deps.recorder.note(
         { kind: 'drift', server: name, summary, detail: { gone: result.removed } },
         'noted',
@@ -111,12 +111,12 @@ export class Trust implements TrustService {
 
   /** Accepts the changes of a server whose definitions are not pinned, and returns them. */
   #acceptChanges(server: string, identity: string): DefinitionChange[] {
-    const rows = this.#ledger.rows(identity)
+    const rows = this.#rowCache.rows(identity)
     const changed = [...rows.values()].filter((row) => row.listed && stateOf(row) === 'quarantined')
     if (changed.length === 0) return []
     const changes = changed.flatMap((row) => changesOf(row, rows.values()))
     this.#write(identity, changed, (row, at) => ({ ...row, agreed: { ...row.seen, at } }))
-    const summary = `${listed(changed)} of ${server} changed; its definitions are not pinned`
+    const summary = `${describeItems(changed)} of ${server} changed; its definitions are not pinned`
     const items = changed.map(({ what, name, seen }) => ({ what, name, hash: seen.hash }))
     this.#deps.recorder.note({ kind: 'drift', server, summary, detail: { items } }, 'accepted')
     return changes
@@ -135,19 +135,19 @@ export class Trust implements TrustService {
 
   /** Decisions on the definitions of servers. */
   gate(connection: ServerConnection): TrustGate {
-    if (this.#deps.signal.aborted) return () => closed
+    if (this.#deps.signal.aborted) return () => hostClosed
     this.check(connection)
     const { name } = connection
     const identity = this.#identity(connection)
     // Another program on the store may have decided meanwhile.
     if (this.#changeReview.hasOpenQuestion(identity)) this.#review(name, identity, false)
-    const rows = this.#ledger.rows(identity)
+    const rows = this.#rowCache.rows(identity)
     const revision = this.#checked.get(connection)?.revision
     return (what, entry) => this.#refusal(name, this.#definitions.of(what, entry), rows, revision)
   }
 
   /** Why a tool may not be called; undefined if it may. */
-  usable(server: string, tool: string): string | undefined {
+  disabledReason(server: string, tool: string): string | undefined {
     const connection = this.#deps.servers().get(server)
     const definition = connection?.lists.tools.find(({ name }) => name === tool)
     return connection === undefined || definition === undefined
@@ -155,7 +155,10 @@ export class Trust implements TrustService {
       : this.gate(connection)('tool', definition)
   }
 
-  /** Throws an McpError 'INVALID' with the reason if a prompt or resource with that name may not be used. */
+  /**
+   * Checks that a prompt or resource may be used.
+   * @throws McpError 'INVALID' with the reason if it is disabled
+   */
   refuse(connection: ServerConnection, what: 'prompt' | 'resource', name: string): void {
     const definition =
       what === 'prompt'
@@ -171,10 +174,10 @@ export class Trust implements TrustService {
   /** Decides by URI whether a resource may be shown, also while its server is not connected. */
   usableResources(connection: ServerConnection): (uri: string) => boolean {
     const gate = this.gate(connection)
-    const listed = new Map(connection.lists.resources.map((resource) => [resource.uri, resource]))
-    const rows = this.#ledger.rows(this.#identity(connection))
+    const byUri = new Map(connection.lists.resources.map((resource) => [resource.uri, resource]))
+    const rows = this.#rowCache.rows(this.#identity(connection))
     return (uri) => {
-      const resource = listed.get(uri)
+      const resource = byUri.get(uri)
       if (resource !== undefined) return gate('resource', resource) === undefined
       const row = rows.get(keyOf({ what: 'resource', name: uri }))
       return row === undefined || stateOf(row) === 'pinned'
@@ -187,9 +190,9 @@ export class Trust implements TrustService {
     if (text === undefined || this.#deps.signal.aborted) return undefined
     this.check(connection)
     const definition = this.#definitions.instructions(text)
-    const rows = this.#ledger.rows(this.#identity(connection))
-    const refused = this.#refusal(connection.name, definition, rows, undefined)
-    return refused === undefined ? this.#deps.redactor.text(text) : undefined
+    const rows = this.#rowCache.rows(this.#identity(connection))
+    const refusal = this.#refusal(connection.name, definition, rows, undefined)
+    return refusal === undefined ? this.#deps.redactor.text(text) : undefined
   }
 
   servers(): ServerTrust[] {
@@ -197,23 +200,23 @@ export class Trust implements TrustService {
     const identities = new Set(configured.map((server) => this.#identity(server)))
     return [
       ...configured.map(({ name }) => this.server(name)),
-      ...this.#ledger
+      ...this.#rowCache
         .servers()
         .filter(({ identity }) => !identities.has(identity))
         .map(({ identity }) => this.server(identity)),
     ]
   }
 
-  /** What a call needs of `server`, without the search for changes and attacks, which takes milliseconds. */
+  /** The states of a server's definitions: as `server`, without changes and findings, whose search takes milliseconds. */
   states(connection: ServerConnection): { identity: string; items: ItemState[] } {
     const identity = this.#identity(connection)
-    const items = [...this.#ledger.rows(identity).values()].toSorted(inOrder).map(stateItem)
+    const items = [...this.#rowCache.rows(identity).values()].toSorted(byKindAndName).map(stateItem)
     return this.#deps.redactor.value({ identity, items })
   }
 
-  server(given: string): ServerTrust {
-    const { name: server, identity, configured, since } = this.#find(given)
-    const rows = this.#ledger.rows(identity)
+  server(nameOrIdentity: string): ServerTrust {
+    const { name: server, identity, configured, since } = this.#find(nameOrIdentity)
+    const rows = this.#rowCache.rows(identity)
     const neighbours = this.#neighbours(server)
     // Rows stored before a secret was known may contain it.
     return this.#deps.redactor.value({
@@ -222,7 +225,7 @@ export class Trust implements TrustService {
       configured,
       ...(since !== undefined && { since }),
       findings: configured ? serverFindings(server, this.#deps.servers().keys()) : [],
-      items: [...rows.values()].toSorted(inOrder).map((row) => {
+      items: [...rows.values()].toSorted(byKindAndName).map((row) => {
         const { what, name, seen, listed } = row
         return {
           ...stateItem(row),
@@ -235,14 +238,14 @@ export class Trust implements TrustService {
   }
 
   accept(server: string, items?: readonly TrustItem[]): TrustItem[] {
-    return this.#decide(server, 'accepted', this.#chosen(server, items), (row, at) => {
+    return this.#decide(server, 'accepted', this.#selectRows(server, items), (row, at) => {
       const { blocked: _, ...rest } = row
       return { ...rest, agreed: { ...row.seen, at } }
     })
   }
 
   block(server: string, items?: readonly TrustItem[]): TrustItem[] {
-    return this.#decide(server, 'blocked', this.#chosen(server, items), (row) => ({
+    return this.#decide(server, 'blocked', this.#selectRows(server, items), (row) => ({
       ...row,
       blocked: row.seen.hash,
     }))
@@ -250,12 +253,18 @@ export class Trust implements TrustService {
 
   reset(server: string, items?: readonly TrustItem[]): TrustItem[] {
     const { name, identity } = this.#find(server)
-    const rows = items === undefined ? [...this.#ledger.rows(identity).values()] : this.#chosen(server, items)
-    const gone = rows.map(({ what, name }) => ({ what, name }))
-    const summary = `The accepted definitions of ${name} were forgotten: ${items === undefined ? 'everything' : listed(gone)}`
-    const row = this.#deps.recorder.open({ kind: 'drift', server: name, summary, detail: { items: gone } })
+    const rows =
+      items === undefined ? [...this.#rowCache.rows(identity).values()] : this.#selectRows(server, items)
+    const forgotten = rows.map(({ what, name }) => ({ what, name }))
+    const summary = `The accepted definitions of ${name} were forgotten: ${items === undefined ? 'everything' : describeItems(forgotten)}`
+    const row = this.#deps.recorder.open({
+      kind: 'drift',
+      server: name,
+      summary,
+      detail: { items: forgotten },
+    })
     try {
-      this.#ledger.write(identity, (writer) => {
+      this.#rowCache.write(identity, (writer) => {
         if (items === undefined) writer.forget(identity)
         else for (const row of rows) writer.remove(identity, row)
       })
@@ -264,18 +273,18 @@ export class Trust implements TrustService {
       throw error
     }
     row.close('reset')
-    for (const connection of this.#named(identity)) {
+    for (const connection of this.#connectionsOf(identity)) {
       this.#checked.delete(connection)
       this.check(connection)
     }
     this.#changed(identity)
-    return gone
+    return forgotten
   }
 
   /** The rows to change: those named, or all pending ones. */
-  #chosen(server: string, items: readonly TrustItem[] | undefined): TrustRow[] {
+  #selectRows(server: string, items: readonly TrustItem[] | undefined): TrustRow[] {
     const { name, identity } = this.#find(server)
-    const rows = this.#ledger.rows(identity)
+    const rows = this.#rowCache.rows(identity)
     if (items === undefined) return [...rows.values()].filter((row) => stateOf(row) === 'quarantined')
     return items.map((item) => {
       const row = rows.get(keyOf(item))
@@ -288,15 +297,15 @@ export class Trust implements TrustService {
     server: string,
     outcome: 'accepted' | 'blocked',
     rows: readonly TrustRow[],
-    decided: (row: TrustRow, at: string) => TrustRow,
+    change: (row: TrustRow, at: string) => TrustRow,
   ): TrustItem[] {
     const { name, identity } = this.#find(server)
     if (rows.length === 0) return []
     const items = rows.map(({ what, name, seen }) => ({ what, name, hash: seen.hash }))
-    const summary = `${listed(items)} of ${name} ${items.length === 1 ? 'is' : 'are'} ${outcome}`
+    const summary = `${describeItems(items)} of ${name} ${items.length === 1 ? 'is' : 'are'} ${outcome}`
     const row = this.#deps.recorder.open({ kind: 'drift', server: name, summary, detail: { items } })
     try {
-      this.#write(identity, rows, decided)
+      this.#write(identity, rows, change)
     } catch (error) {
       row.close('error', { reason: reasonOf(error) })
       throw error
@@ -307,35 +316,31 @@ export class Trust implements TrustService {
   }
 
   /** The user's answer about these exact definitions; later changes are unaffected. */
-  #settle(identity: string, asked: readonly TrustRow[], verdict: 'accept' | 'block'): void {
-    const rows = this.#ledger.rows(identity)
-    const same = asked.flatMap((row) => {
+  #settle(identity: string, askedRows: readonly TrustRow[], verdict: 'accept' | 'block'): void {
+    const rows = this.#rowCache.rows(identity)
+    const unchangedRows = askedRows.flatMap((row) => {
       const now = rows.get(keyOf(row))
       return now !== undefined && now.seen.hash === row.seen.hash ? [now] : []
     })
-    this.#write(identity, same, (row, at) =>
+    this.#write(identity, unchangedRows, (row, at) =>
       verdict === 'accept' ? { ...row, agreed: { ...row.seen, at } } : { ...row, blocked: row.seen.hash },
     )
     this.#changed(identity)
   }
 
-  #write(
-    identity: string,
-    rows: readonly TrustRow[],
-    decided: (row: TrustRow, at: string) => TrustRow,
-  ): void {
+  #write(identity: string, rows: readonly TrustRow[], change: (row: TrustRow, at: string) => TrustRow): void {
     const at = new Date().toISOString()
-    this.#ledger.write(identity, (writer) => {
-      for (const row of rows) writer.row(identity, decided(row, at))
+    this.#rowCache.write(identity, (writer) => {
+      for (const row of rows) writer.row(identity, change(row, at))
     })
   }
 
   #store(server: string, { identity, rows, removed, write }: ListCheck): void {
     if (write === undefined) return
     try {
-      this.#ledger.write(identity, (writer: TrustWriter) => write(writer))
+      this.#rowCache.write(identity, (writer: TrustWriter) => write(writer))
     } catch (error) {
-      const names = listed([...rows, ...removed])
+      const names = describeItems([...rows, ...removed])
       const message = `Definitions of ${server} could not be pinned (${names}), so they stay disabled: ${reasonOf(error)}`
       this.#deps.emit({ type: 'warning', server, message })
     }
@@ -343,7 +348,7 @@ export class Trust implements TrustService {
 
   /** Emits the event of a decision, and asks about the remaining changes. */
   #changed(identity: string): void {
-    for (const { name } of this.#named(identity)) {
+    for (const { name } of this.#connectionsOf(identity)) {
       this.#deps.emit({ type: 'trust', server: name })
       this.#review(name, identity, false)
     }
@@ -351,7 +356,7 @@ export class Trust implements TrustService {
   }
 
   #review(server: string, identity: string, isNew: boolean): void {
-    const rows = this.#ledger.rows(identity)
+    const rows = this.#rowCache.rows(identity)
     const waiting = [...rows.values()].filter((row) => row.listed && stateOf(row) === 'quarantined')
     this.#changeReview.review({
       server,
@@ -370,26 +375,31 @@ export class Trust implements TrustService {
     })
   }
 
-  #named(identity: string): ServerConnection[] {
+  #connectionsOf(identity: string): ServerConnection[] {
     return [...this.#deps.servers().values()].filter((server) => this.#identity(server) === identity)
   }
 
-  #find(given: string): { name: string; identity: string; configured: boolean; since?: string } {
-    if (this.#deps.signal.aborted) throw new McpError('CONNECTION_CLOSED', closed)
-    const known = this.#ledger.servers()
-    const connection = this.#deps.servers().get(given)
+  #find(nameOrIdentity: string): { name: string; identity: string; configured: boolean; since?: string } {
+    if (this.#deps.signal.aborted) throw new McpError('CONNECTION_CLOSED', hostClosed)
+    const known = this.#rowCache.servers()
+    const connection = this.#deps.servers().get(nameOrIdentity)
     const identity =
       (connection && this.#identity(connection)) ??
-      known.findLast(({ label }) => label === given)?.identity ??
-      known.find((server) => given.length >= 8 && server.identity.startsWith(given))?.identity
+      known.findLast(({ label }) => label === nameOrIdentity)?.identity ??
+      known.find((server) => nameOrIdentity.length >= 8 && server.identity.startsWith(nameOrIdentity))
+        ?.identity
     if (identity === undefined) {
       const names = [...this.#deps.servers().keys(), ...known.map(({ label }) => label)]
-      const are = names.length === 0 ? 'No server is known' : `There are: ${[...new Set(names)].join(', ')}`
-      throw new McpError('NOT_FOUND', `There is no server ${JSON.stringify(given)}. ${are}.`)
+      const knownServers =
+        names.length === 0 ? 'No server is known' : `There are: ${[...new Set(names)].join(', ')}`
+      throw new McpError(
+        'NOT_FOUND',
+        `There is no server ${JSON.stringify(nameOrIdentity)}. ${knownServers}.`,
+      )
     }
     const seen = known.find((server) => server.identity === identity)
     return {
-      name: connection?.name ?? seen?.label ?? given,
+      name: connection?.name ?? seen?.label ?? nameOrIdentity,
       identity,
       configured: connection !== undefined,
       ...(seen !== undefined && { since: seen.at }),
@@ -399,7 +409,7 @@ export class Trust implements TrustService {
   #neighbours(server: string): Neighbours {
     const tools = [...this.#deps.servers().values()].map((connection) => {
       const { name } = connection
-      const names = [...this.#ledger.rows(this.#identity(connection)).values()].filter(
+      const names = [...this.#rowCache.rows(this.#identity(connection)).values()].filter(
         (row) => row.what === 'tool' && row.listed,
       )
       return [name, names.map((row) => row.name)] as const
@@ -425,15 +435,18 @@ export class Trust implements TrustService {
       return `its ${what} changed since the person accepted it, and the change is not accepted yet`
     }
     // The finding's message quotes the text, which no model should read.
-    let why = this.#unaccepted.get(definition)
-    if (why === undefined) {
-      const grave = scanDefinition(definition, this.#neighbours(server)).find(
+    let reason = this.#unaccepted.get(definition)
+    if (reason === undefined) {
+      const dangerous = scanDefinition(definition, this.#neighbours(server)).find(
         ({ severity }) => severity === 'danger',
       )
-      why = grave === undefined ? 'it is new' : `its text looks like an attack on the model (${grave.code})`
-      this.#unaccepted.set(definition, why)
+      reason =
+        dangerous === undefined
+          ? 'it is new'
+          : `its text looks like an attack on the model (${dangerous.code})`
+      this.#unaccepted.set(definition, reason)
     }
-    return `${why}, and the person has not accepted it`
+    return `${reason}, and the person has not accepted it`
   }
 
   /** Definitions can depend on the host's capabilities, so they are stored by profile. */
@@ -446,7 +459,7 @@ export class Trust implements TrustService {
   }
 }
 
-const order: readonly Part[] = ['instructions', 'tool', 'prompt', 'template', 'resource']
+const kindOrder: readonly DefinitionKind[] = ['instructions', 'tool', 'prompt', 'template', 'resource']
 
 type ItemState = Pick<TrustedItem, 'what' | 'name' | 'state' | 'since'>
 
@@ -456,8 +469,8 @@ function stateItem(row: TrustRow): ItemState {
   return { what, name, state, since: (state === 'pinned' ? agreed : seen)?.at ?? seen.at }
 }
 
-function inOrder(one: TrustRow, other: TrustRow): number {
-  return order.indexOf(one.what) - order.indexOf(other.what) || (one.name < other.name ? -1 : 1)
+function byKindAndName(one: TrustRow, other: TrustRow): number {
+  return kindOrder.indexOf(one.what) - kindOrder.indexOf(other.what) || (one.name < other.name ? -1 : 1)
 }
 
 interface ListCheckOptions {
@@ -466,7 +479,7 @@ interface ListCheckOptions {
   identity: string
   /** The negotiated revision, if any. */
   revision: string | undefined
-  ledger: Ledger
+  rowCache: TrustRowCache
   definitions: Definitions
   /** Lists of one server are compared under the same profile only. */
   profile: string
@@ -491,17 +504,17 @@ interface ListCheck {
  * recorded. Resources change with data, so new ones are pinned too.
  */
 function checkLists(options: ListCheckOptions): ListCheck {
-  const { connection, identity, revision, ledger, definitions, profile, at, isDangerous } = options
+  const { connection, identity, revision, rowCache, definitions, profile, at, isDangerous } = options
   const { lists, client, name: label } = connection
-  const known = ledger.rows(identity)
+  const known = rowCache.rows(identity)
   const rows: TrustRow[] = []
-  const gone: TrustRow[] = []
+  const removed: TrustRow[] = []
   const forgotten: TrustItem[] = []
   const newNames: { key: ListKey; names: string[] }[] = []
 
   for (const [what, now] of definitions.all(lists, client?.server)) {
     const key = { identity, what, profile }
-    const before = ledger.names(key)
+    const before = rowCache.names(key)
     const listedBefore = new Set(before)
     const isFirst = (name: string): boolean =>
       before === undefined || what === 'resource' || listedBefore.has(name)
@@ -534,7 +547,7 @@ function checkLists(options: ListCheckOptions): ListCheck {
     for (const name of listedBefore) {
       const row = now.has(name) ? undefined : known.get(keyOf({ what, name }))
       if (row === undefined) continue
-      if (isStored(what, row)) gone.push({ ...row, listed: false })
+      if (isStored(what, row)) removed.push({ ...row, listed: false })
       else forgotten.push({ what, name })
     }
     const changed =
@@ -544,20 +557,20 @@ function checkLists(options: ListCheckOptions): ListCheck {
 
   const write = (writer: TrustWriter): void => {
     writer.server({ identity, label, at })
-    for (const row of [...rows, ...gone]) writer.row(identity, row)
+    for (const row of [...rows, ...removed]) writer.row(identity, row)
     for (const item of forgotten) writer.remove(identity, item)
     for (const { key, names } of newNames) writer.names(key, names)
   }
-  const isNothing = rows.length + gone.length + forgotten.length + newNames.length === 0
+  const isUnchanged = rows.length + removed.length + forgotten.length + newNames.length === 0
   return {
     identity,
     rows,
-    removed: gone.map(({ what, name }) => ({ what, name })),
-    write: isNothing ? undefined : write,
+    removed: removed.map(({ what, name }) => ({ what, name })),
+    write: isUnchanged ? undefined : write,
   }
 }
 
 /** Whether a removed definition stays stored: those with a decision do, except resources, which change often. */
-function isStored(what: Part, row: TrustRow): boolean {
+function isStored(what: DefinitionKind, row: TrustRow): boolean {
   return what !== 'resource' && (row.agreed !== undefined || row.blocked !== undefined)
 }

@@ -30,10 +30,11 @@ interface ActivityEnd {
 
 /** The append-only log. A row without an end, because its program died, stays `running`. */
 export interface ActivityLog {
+  /** Writes the start of a row and returns its id. */
   begin(start: ActivityStart): number
   /** Like `begin`, in one write with the other rows of this turn. */
   beginSoon(start: ActivityStart): Promise<number>
-  /** Returns a reader of the whole row. */
+  /** Writes the end of a row and returns a function that reads the whole row. */
   end(id: number, end: ActivityEnd): () => Activity
   /** Like `end`, in one write with the other rows of this turn. */
   endSoon(id: number, end: ActivityEnd): Promise<() => Activity>
@@ -53,13 +54,13 @@ const columns = `a.id, a.at, a.kind, a.server, a.summary, a.cause, a.detail,
 
 export function createActivityLog(database: DatabaseSync, writer: LogWriter): ActivityLog {
   const chain = createChain(database)
-  const one = database.prepare(`SELECT ${columns} WHERE a.id = ?`)
+  const selectRow = database.prepare(`SELECT ${columns} WHERE a.id = ?`)
   /** Rows that began in this program and did not end. */
   const open = new Map<number, RowStarted>()
-  adopt(database, chain)
+  chainUnlinkedRows(database, chain)
   const read = (id: number): Activity => {
     writer.flush()
-    const row = one.get(id)
+    const row = selectRow.get(id)
     if (row === undefined) throw new Error(`There is no activity ${id}.`)
     return toActivity(row)
   }
@@ -77,7 +78,6 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
     writer.addRow(row)
     return row
   }
-  /** Returns a reader of the whole row. */
   const addEnd = (id: number, { outcome, durationMs, detail: given }: ActivityEnd): (() => Activity) => {
     const start = open.get(id)
     if (start === undefined && read(id).outcome !== 'running') throw new Error(`Activity ${id} is over.`)
@@ -94,7 +94,7 @@ export function createActivityLog(database: DatabaseSync, writer: LogWriter): Ac
       outcome,
       durationMs,
       cause,
-      detail: joined(members(start.detail), members(detail)),
+      detail: mergeDetails(members(start.detail), members(detail)),
     })
   }
   return {
@@ -173,19 +173,19 @@ function toActivity(row: Record<string, unknown>): Activity {
     outcome: typeof row['outcome'] === 'string' ? row['outcome'] : 'running',
     durationMs: typeof row['duration_ms'] === 'number' ? row['duration_ms'] : null,
     cause: typeof row['cause'] === 'number' ? row['cause'] : null,
-    detail: joined(members(row['detail']), members(row['end_detail'])),
+    detail: mergeDetails(members(row['detail']), members(row['end_detail'])),
   }
 }
 
 /** The start's and the end's data; both may have been cut. */
-function joined(begin: JsonRecord, end: JsonRecord): JsonRecord {
+function mergeDetails(begin: JsonRecord, end: JsonRecord): JsonRecord {
   const [first, second] = [begin['cut'], end['cut']]
-  const both = isRecord(first) && isRecord(second)
-  return { ...begin, ...end, ...(both && { cut: { ...first, ...second } }) }
+  const bothCut = isRecord(first) && isRecord(second)
+  return { ...begin, ...end, ...(bothCut && { cut: { ...first, ...second } }) }
 }
 
 /** Adds rows written before the chain existed to the chain. */
-function adopt(database: DatabaseSync, chain: Chain): void {
+function chainUnlinkedRows(database: DatabaseSync, chain: Chain): void {
   if (headOf(database).position > 0) return
   const rows = database.prepare('SELECT * FROM activity ORDER BY id')
   const end = database.prepare('SELECT * FROM activity_end WHERE activity = ?')
@@ -209,10 +209,10 @@ function adopt(database: DatabaseSync, chain: Chain): void {
 
 function targetOf({ tool, prompt, uri }: JsonRecord): string | null {
   const target = tool ?? prompt ?? uri
-  return typeof target === 'string' ? target.slice(0, storedText) : null
+  return typeof target === 'string' ? target.slice(0, maxTextCharacters) : null
 }
 
-/** The members of a JSON object; none for anything else. */
+/** Parses a JSON object; any other text has no members. */
 export function members(text: unknown): JsonRecord {
   const value: unknown = typeof text === 'string' ? readJson(text) : undefined
   return isRecord(value) ? value : {}
@@ -242,8 +242,8 @@ export const activityKinds: readonly Activity['kind'][] = [
 ]
 
 /** Maximum characters of a row's JSON. */
-const maxDetail = 262_144
-const storedText = 2_000
+const maxDetailCharacters = 262_144
+const maxTextCharacters = 2_000
 const maxItems = 100
 
 /**
@@ -252,13 +252,13 @@ const maxItems = 100
  */
 function detailText(detail: JsonRecord): string {
   const whole = JSON.stringify(detail)
-  if (whole.length <= maxDetail) return whole
-  const members = Object.entries(detail).flatMap(([name, value]) => {
+  if (whole.length <= maxDetailCharacters) return whole
+  const memberTexts = Object.entries(detail).flatMap(([name, value]) => {
     const text = JSON.stringify(value)
     return text === undefined ? [] : [{ name, value, text, kept: JSON.stringify(shorten(value, 0)) }]
   })
   const cut = Object.fromEntries(
-    members
+    memberTexts
       .filter(({ text, kept }) => text !== kept)
       .map(({ name, text }) => [
         name,
@@ -267,12 +267,12 @@ function detailText(detail: JsonRecord): string {
   )
   const shortened = shorten(detail, 0)
   const short = JSON.stringify({ ...(isRecord(shortened) && shortened), cut })
-  return short.length <= maxDetail ? short : JSON.stringify({ cut })
+  return short.length <= maxDetailCharacters ? short : JSON.stringify({ cut })
 }
 
 function shorten(value: unknown, depth: number): unknown {
-  if (typeof value === 'string' && value.length > storedText) {
-    return `${value.slice(0, storedText)}… [${value.length - storedText} more characters]`
+  if (typeof value === 'string' && value.length > maxTextCharacters) {
+    return `${value.slice(0, maxTextCharacters)}… [${value.length - maxTextCharacters} more characters]`
   }
   if (depth > 16 && typeof value === 'object' && value !== null) return '… [nested deeper]'
   if (Array.isArray(value)) {
@@ -301,7 +301,7 @@ function pruneChain(database: DatabaseSync, chain: Chain, before: string): numbe
       `${JSON.stringify(before)} is no time. Write it as 2027-01-31 or 2027-01-31T12:00:00Z.`,
     )
   }
-  const first = new Date(time).toISOString()
+  const firstKept = new Date(time).toISOString()
   return atomically(database, () => {
     // Writes first, so that no other program appends meanwhile.
     database.exec('UPDATE activity_head SET pruned = pruned')
@@ -310,14 +310,14 @@ function pruneChain(database: DatabaseSync, chain: Chain, before: string): numbe
         `SELECT min(c.position) AS position FROM activity_chain c JOIN activity r ON r.id = c.activity
          WHERE c.kind = 'row' AND r.at >= ?`,
       )
-      .get(first)?.['position']
+      .get(firstKept)?.['position']
     const last = database
       .prepare('SELECT position, hash FROM activity_chain WHERE position < ? ORDER BY position DESC LIMIT 1')
       .get(typeof oldestKept === 'number' ? oldestKept : Number.MAX_SAFE_INTEGER)
     if (last === undefined) return 0
     const position = Number(last['position'])
     const hash = String(last['hash'])
-    const old = `IN (SELECT activity FROM activity_chain WHERE position <= ${position} AND kind =`
+    const removedIds = `IN (SELECT activity FROM activity_chain WHERE position <= ${position} AND kind =`
     const rows = Number(
       database
         .prepare(`SELECT count(*) AS n FROM activity_chain WHERE position <= ? AND kind = 'row'`)
@@ -326,9 +326,9 @@ function pruneChain(database: DatabaseSync, chain: Chain, before: string): numbe
     if (rows === 0) return 0
     database.prepare('UPDATE activity_head SET pruned = ?').run(position)
     database.exec(`
-      DELETE FROM activity WHERE id ${old} 'row');
-      DELETE FROM activity_end WHERE activity ${old} 'end');
-      DELETE FROM activity_prune WHERE id ${old} 'prune');
+      DELETE FROM activity WHERE id ${removedIds} 'row');
+      DELETE FROM activity_end WHERE activity ${removedIds} 'end');
+      DELETE FROM activity_prune WHERE id ${removedIds} 'prune');
       DELETE FROM activity_chain WHERE position <= ${position}`)
     chain.append(() => {
       const at = new Date().toISOString()
@@ -336,8 +336,8 @@ function pruneChain(database: DatabaseSync, chain: Chain, before: string): numbe
         .prepare(
           'INSERT INTO activity_prune (position, hash, at, before, rows) VALUES (?, ?, ?, ?, ?) RETURNING id',
         )
-        .get(position, hash, at, first, rows)
-      return [{ kind: 'prune', id: Number(note?.['id']), fields: [position, hash, at, first, rows] }]
+        .get(position, hash, at, firstKept, rows)
+      return [{ kind: 'prune', id: Number(note?.['id']), fields: [position, hash, at, firstKept, rows] }]
     })
     return rows
   })
@@ -377,7 +377,7 @@ export function createRecorder(
 ): Recorder {
   /** A series of failures is reported once. */
   let isFailing = false
-  const whole = ({ kind, server, summary, cause = null, detail = {} }: RowStart): ActivityStart => ({
+  const completeStart = ({ kind, server, summary, cause = null, detail = {} }: RowStart): ActivityStart => ({
     kind,
     server,
     summary: oneLine(summary),
@@ -385,7 +385,7 @@ export function createRecorder(
     detail,
   })
   const begin = (start: RowStart): number => {
-    const row = whole(start)
+    const row = completeStart(start)
     try {
       return log.begin(row)
     } catch (error) {
@@ -401,18 +401,18 @@ export function createRecorder(
     if (!isFailing) listener.failed(error)
     isFailing = true
   }
-  const opened = (id: number): OpenRow => {
+  const createOpenRow = (id: number): OpenRow => {
     listener.started(id)
     const since = performance.now()
-    let over = false
+    let isClosed = false
     const endOf = (outcome: string, detail: JsonRecord): ActivityEnd => {
-      over = true
+      isClosed = true
       return { outcome, durationMs: Math.round(performance.now() - since), detail }
     }
     return {
       id,
       close(outcome, detail = {}) {
-        if (over) return
+        if (isClosed) return
         try {
           ended(log.end(id, endOf(outcome, detail)))
         } catch (error) {
@@ -420,7 +420,7 @@ export function createRecorder(
         }
       },
       async closeSoon(outcome, detail = {}) {
-        if (over) return
+        if (isClosed) return
         try {
           ended(await log.endSoon(id, endOf(outcome, detail)))
         } catch (error) {
@@ -430,16 +430,16 @@ export function createRecorder(
     }
   }
   return {
-    open: (start) => opened(begin(start)),
+    open: (start) => createOpenRow(begin(start)),
     async openSoon(start) {
-      const row = whole(start)
+      const row = completeStart(start)
       let id: number
       try {
         id = await log.beginSoon(row)
       } catch (error) {
         throw cannotRecord(row.summary, error)
       }
-      return opened(id)
+      return createOpenRow(id)
     },
     note(start, outcome, durationMs = null) {
       const id = begin(start)

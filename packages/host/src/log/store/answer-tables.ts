@@ -39,12 +39,12 @@ export function createGrantTable(database: DatabaseSync, version: () => number):
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET verdict = excluded.verdict, label = excluded.label, at = excluded.at`,
   )
-  const every = database.prepare('SELECT * FROM remembered')
+  const selectAll = database.prepare('SELECT * FROM remembered')
   const remove = database.prepare(
     `DELETE FROM remembered
      WHERE identity = ? AND tool = ? AND definition = ? AND scope = ? AND within = ? AND arguments = ?`,
   )
-  const place = ({ key, scope, within, arguments: tests }: StoredGrant): string[] => [
+  const keyValues = ({ key, scope, within, arguments: tests }: StoredGrant): string[] => [
     key.identity,
     key.tool,
     key.definition,
@@ -53,14 +53,14 @@ export function createGrantTable(database: DatabaseSync, version: () => number):
     JSON.stringify(tests),
   ]
   /** Every grant by its key, cached until the next write. */
-  let known: Map<string, StoredGrant[]> | undefined
+  let grantsByKey: Map<string, StoredGrant[]> | undefined
   let knownVersion: number | undefined
   const byKey = (): Map<string, StoredGrant[]> => {
     const now = version()
-    if (known === undefined || now !== knownVersion)
-      known = Map.groupBy(every.all().map(toGrant), ({ key }) => textOf(key))
+    if (grantsByKey === undefined || now !== knownVersion)
+      grantsByKey = Map.groupBy(selectAll.all().map(toGrant), ({ key }) => textOf(key))
     knownVersion = now
-    return known
+    return grantsByKey
   }
   return {
     find(key) {
@@ -68,13 +68,13 @@ export function createGrantTable(database: DatabaseSync, version: () => number):
       return grants.size === 0 ? [] : (grants.get(textOf(key)) ?? [])
     },
     put(grant) {
-      known = undefined
-      insert.run(...place(grant), grant.verdict, grant.label, grant.at)
+      grantsByKey = undefined
+      insert.run(...keyValues(grant), grant.verdict, grant.label, grant.at)
     },
-    list: () => every.all().map(toGrant),
+    list: () => selectAll.all().map(toGrant),
     remove(grant) {
-      known = undefined
-      remove.run(...place(grant))
+      grantsByKey = undefined
+      remove.run(...keyValues(grant))
     },
   }
 }

@@ -42,9 +42,20 @@ export function createAppTable(database: DatabaseSync): AppTable {
     },
     list: () => list.all().map(toConsent),
     put({ identity, uri, server, digest, bytes, csp, permissions, granted, verdict, anyContents, at }) {
-      const requested = JSON.stringify({ csp, permissions })
-      const given = JSON.stringify(granted)
-      insert.run(identity, uri, server, digest, bytes, requested, given, verdict, anyContents ? 1 : 0, at)
+      const requestedText = JSON.stringify({ csp, permissions })
+      const grantedText = JSON.stringify(granted)
+      insert.run(
+        identity,
+        uri,
+        server,
+        digest,
+        bytes,
+        requestedText,
+        grantedText,
+        verdict,
+        anyContents ? 1 : 0,
+        at,
+      )
     },
     remove: (identity, uri) => Number(remove.run(identity, uri).changes) === 1,
   }

@@ -5,10 +5,10 @@ import type { ActivityFault, ActivityVerification } from '../../types/index.ts'
 /** The subject of a link: the start of a row, its end, or the removal of older links. */
 type LinkKind = 'row' | 'end' | 'prune'
 
-/** One stored value as given, or as the bytes that were read. */
+/** A value covered by a hash: as it is written, or as the bytes read from the store. */
 export type ChainField = string | number | null | Uint8Array
 
-/** The written values, for their link. */
+/** Values that were written, to be covered by one link. */
 export interface Link {
   kind: LinkKind
   id: number
@@ -22,7 +22,7 @@ export interface Chain {
 }
 
 /** Rows that one statement inserts. */
-const rowsAtOnce = 16
+const batchRows = 16
 
 /** Inserts rows, given as one list of the values of their columns: several rows by one statement take less time. */
 export function createInsert(
@@ -34,15 +34,15 @@ export function createInsert(
   const row = `(${Array(width).fill('?').join(', ')})`
   const insert = (rows: number): StatementSync =>
     database.prepare(`INSERT INTO ${table} (${columns}) VALUES ${Array(rows).fill(row).join(', ')}`)
-  const [one, many] = [insert(1), insert(rowsAtOnce)]
+  const [insertOne, insertBatch] = [insert(1), insert(batchRows)]
   return (values) => {
-    let at = 0
+    let offset = 0
     const run = (statement: StatementSync, rows: number): void => {
-      statement.run(...values.slice(at, at + rows * width))
-      at += rows * width
+      statement.run(...values.slice(offset, offset + rows * width))
+      offset += rows * width
     }
-    while (at + rowsAtOnce * width <= values.length) run(many, rowsAtOnce)
-    while (at < values.length) run(one, 1)
+    while (offset + batchRows * width <= values.length) run(insertBatch, batchRows)
+    while (offset < values.length) run(insertOne, 1)
   }
 }
 
@@ -70,8 +70,8 @@ export function createChain(database: DatabaseSync): Chain {
 }
 
 /** SHA-256 over the previous hash and every stored byte, in hexadecimal. */
-function linkHash(before: string, kind: string, id: number, fields: readonly ChainField[]): string {
-  let text = `${textOf(before)}${textOf(kind)}${textOf(id)}`
+function linkHash(previousHash: string, kind: string, id: number, fields: readonly ChainField[]): string {
+  let text = `${textOf(previousHash)}${textOf(kind)}${textOf(id)}`
   let bytes: Uint8Array[] | undefined
   for (const field of fields) {
     if (!(field instanceof Uint8Array)) {
@@ -131,17 +131,17 @@ export function rollBack(database: DatabaseSync, statement = 'ROLLBACK'): void {
 
 const maxFaults = 20
 
-/** The stored tag of each kind of link. */
-const contents = {
+/** The columns that the hash of each kind of link covers, in order. */
+const linkColumns = {
   row: ['r.at', 'r.kind', 'r.server', 'r.summary', 'r.cause', 'r.detail'],
   end: ['e.outcome', 'e.duration_ms', 'e.detail'],
   prune: ['p.position', 'p.hash', 'p.at', 'p.before', 'p.rows'],
 } as const
-const numbers = new Set(['r.cause', 'e.duration_ms', 'p.position', 'p.rows'])
+const numberColumns = new Set(['r.cause', 'e.duration_ms', 'p.position', 'p.rows'])
 
-const columns = Object.values(contents)
+const columns = Object.values(linkColumns)
   .flat()
-  .map((name) => `${numbers.has(name) ? name : `CAST(${name} AS BLOB)`} AS "${name}"`)
+  .map((name) => `${numberColumns.has(name) ? name : `CAST(${name} AS BLOB)`} AS "${name}"`)
 const links = `SELECT c.position, c.kind, c.activity, c.hash, r.id AS row, e.activity AS "end", p.id AS prune,
   ${columns.join(', ')}
   FROM activity_chain c
@@ -154,64 +154,64 @@ const unlinked = (table: string, id: string, kind: string): string =>
    (SELECT 1 FROM activity_chain c WHERE c.kind = '${kind}' AND c.activity = ${table}.${id}) LIMIT ${maxFaults}`
 
 /** Verifies the whole log and reports the faults. */
-export function checkChain(database: DatabaseSync, wanted?: string): ActivityVerification {
+export function checkChain(database: DatabaseSync, expectedHead?: string): ActivityVerification {
   return atomically(database, () => {
     const faults: ActivityFault[] = []
-    const fault = (position: number | null, activity: number | null, message: string): void => {
+    const addFault = (position: number | null, activity: number | null, message: string): void => {
       if (faults.length < maxFaults) faults.push({ position, activity, message })
     }
     const head = headOf(database)
     const last = database.prepare('SELECT * FROM activity_prune ORDER BY id DESC LIMIT 1').get()
     const pruned = last === undefined ? undefined : prunedOf(last)
-    let { position: at, hash: before } = pruned ?? { position: 0, hash: '' }
-    let hasHead = wanted === undefined || wanted === before
+    let { position: lastPosition, hash: previousHash } = pruned ?? { position: 0, hash: '' }
+    let hasHead = expectedHead === undefined || expectedHead === previousHash
     let checked = 0
     for (const link of database.prepare(links).iterate()) {
       const position = Number(link['position'])
       const activity = Number(link['activity'])
       const hash = String(link['hash'])
-      if (position !== at + 1) fault(position, activity, missing(at, position))
-      const problem = wrongWith(link, before)
-      if (problem !== undefined) fault(position, activity, problem)
+      if (position !== lastPosition + 1) addFault(position, activity, missingEntries(lastPosition, position))
+      const problem = problemWith(link, previousHash)
+      if (problem !== undefined) addFault(position, activity, problem)
       checked += 1
-      at = position
-      before = hash
-      hasHead ||= hash === wanted
+      lastPosition = position
+      previousHash = hash
+      hasHead ||= hash === expectedHead
     }
-    if (head.position !== at || head.hash !== before) {
+    if (head.position !== lastPosition || head.hash !== previousHash) {
       const reason =
-        head.position > at
-          ? `The newest ${head.position - at} entries were removed`
+        head.position > lastPosition
+          ? `The newest ${head.position - lastPosition} entries were removed`
           : 'The chain does not end at the recorded entry'
-      fault(
+      addFault(
         head.position,
         null,
-        `${reason}: it ends at entry ${at}, and entry ${head.position} was the last.`,
+        `${reason}: it ends at entry ${lastPosition}, and entry ${head.position} was the last.`,
       )
     }
     if (head.pruned !== (pruned?.position ?? 0)) {
-      fault(head.pruned, null, 'The entries removed at the beginning differ from the record of pruning.')
+      addFault(head.pruned, null, 'The entries removed at the beginning differ from the record of pruning.')
     }
-    const strays = [
+    const linkedTables = [
       ['activity', 'id', 'row', 'Row'],
       ['activity_end', 'activity', 'end', 'The end of row'],
       ['activity_prune', 'id', 'prune', 'The record of pruning'],
     ] as const
-    for (const [table, id, kind, name] of strays) {
+    for (const [table, id, kind, name] of linkedTables) {
       for (const row of database.prepare(unlinked(table, id, kind)).all()) {
-        fault(
+        addFault(
           null,
           Number(row['id']),
           `${name} ${Number(row['id'])} is not in the chain: another program added it.`,
         )
       }
     }
-    if (!hasHead && wanted !== undefined) {
+    if (!hasHead && expectedHead !== undefined) {
       const cut = pruned === undefined ? '' : ', unless it was pruned'
-      fault(
+      addFault(
         null,
         null,
-        `The given hash ${wanted} is not in the chain: entries up to it were changed or removed${cut}.`,
+        `The given hash ${expectedHead} is not in the chain: entries up to it were changed or removed${cut}.`,
       )
     }
     return {
@@ -226,7 +226,7 @@ export function checkChain(database: DatabaseSync, wanted?: string): ActivityVer
 
 type Row = Record<string, unknown>
 
-function wrongWith(link: Row, before: string): string | undefined {
+function problemWith(link: Row, previousHash: string): string | undefined {
   const activity = Number(link['activity'])
   const kind = kindOf(link['kind'])
   if (kind === undefined) return `The entry has the unknown kind ${String(link['kind'])}.`
@@ -237,12 +237,12 @@ function wrongWith(link: Row, before: string): string | undefined {
         ? `Row ${activity}`
         : 'The record of pruning'
   if (link[kind] === null) return `${name} is missing.`
-  const fields = contents[kind].map((column) => field(link[column]))
-  if (linkHash(before, kind, activity, fields) === link['hash']) return undefined
+  const fields = linkColumns[kind].map((column) => field(link[column]))
+  if (linkHash(previousHash, kind, activity, fields) === link['hash']) return undefined
   return `${name}, or an entry before it, was changed.`
 }
 
-function kindOf(value: unknown): keyof typeof contents | undefined {
+function kindOf(value: unknown): keyof typeof linkColumns | undefined {
   return value === 'row' || value === 'end' || value === 'prune' ? value : undefined
 }
 
@@ -250,15 +250,15 @@ function field(value: unknown): ChainField {
   return value instanceof Uint8Array || typeof value === 'number' ? value : null
 }
 
-function missing(at: number, position: number): string {
-  const count = position - at - 1
-  if (count === 1) return `Entry ${at + 1} is missing.`
+function missingEntries(lastPosition: number, position: number): string {
+  const count = position - lastPosition - 1
+  if (count === 1) return `Entry ${lastPosition + 1} is missing.`
   return count > 1
-    ? `Entries ${at + 1} to ${position - 1} are missing.`
+    ? `Entries ${lastPosition + 1} to ${position - 1} are missing.`
     : `Entry ${position} does not belong here.`
 }
 
-/** The noted end of the chain, and where it was pruned to. */
+/** The recorded end of the chain, and the position up to which it was pruned. */
 export function headOf(database: DatabaseSync): { position: number; hash: string; pruned: number } {
   const row = database.prepare('SELECT position, hash, pruned FROM activity_head').get()
   return {

@@ -23,7 +23,7 @@ export interface ConversationTable {
   get(id: string): ConversationRow | undefined
   /** Up to three rows with this id prefix. */
   beginningWith(start: string): ConversationRow[]
-  /** Its own entries as JSON, from place `from` (default 0) to before `before`. */
+  /** Its own entries as JSON, from index `from` (default 0) up to but not including `before`. */
   entries(id: string, before: number, from?: number): string[]
   /** Number of entries, including shared ones. */
   count(id: string): number | undefined
@@ -77,7 +77,9 @@ export function createConversationTable(
 ): ConversationTable {
   const list = database.prepare('SELECT * FROM conversation ORDER BY last_at DESC, rowid DESC LIMIT ?')
   const get = database.prepare('SELECT * FROM conversation WHERE id = ?')
-  const like = database.prepare('SELECT * FROM conversation WHERE substr(id, 1, length(?1)) = ?1 LIMIT 3')
+  const selectByPrefix = database.prepare(
+    'SELECT * FROM conversation WHERE substr(id, 1, length(?1)) = ?1 LIMIT 3',
+  )
   const entries = database.prepare(
     'SELECT entry FROM conversation_entry WHERE conversation = ? AND place < ? AND place >= ? ORDER BY place',
   )
@@ -108,12 +110,12 @@ export function createConversationTable(
     return typeof place === 'number' ? place + 1 : Number(row['shared'])
   }
 
-  function whole<T>(work: () => T): T {
+  function inTransaction<T>(work: () => T): T {
     database.exec('BEGIN IMMEDIATE')
     try {
-      const done = work()
+      const result = work()
       database.exec('COMMIT')
-      return done
+      return result
     } catch (error) {
       rollBack(database)
       throw cannotRecord('the next messages', error)
@@ -131,17 +133,17 @@ export function createConversationTable(
       const row = get.get(id)
       return row === undefined ? undefined : rowOf(row)
     },
-    beginningWith: (start) => like.all(start).map(rowOf),
+    beginningWith: (start) => selectByPrefix.all(start).map(rowOf),
     entries: (id, before, from = 0) => entries.all(id, before, from).map((row) => String(row['entry'])),
     count,
     hasForks: (id) => forks.get(id) !== undefined,
     create: insert,
     append: (row, known, added) =>
-      whole(() => {
+      inTransaction(() => {
         const there = count(row.id)
         if (there === undefined && known === 0) insert(row)
         else if (there !== known) return false
-        added.forEach(({ at, entry }, n) => void add.run(row.id, known + n, at, entry))
+        added.forEach(({ at, entry }, offset) => void add.run(row.id, known + offset, at, entry))
         const characters = added.reduce((sum, { entry }) => sum + entry.length, 0)
         const { title, model, lastAt, turns, inputTokens, outputTokens, id } = row
         change.run(title, model, lastAt, turns, inputTokens, outputTokens, characters, id)
@@ -149,13 +151,13 @@ export function createConversationTable(
       }),
     remove: (id) => void remove.run(id),
     prune: () =>
-      whole(() => {
+      inTransaction(() => {
         for (;;) {
-          const { count: there, characters } = size.get() ?? {}
-          if (Number(there) <= bounds.conversations && Number(characters) <= bounds.characters) return
+          const { count: total, characters } = size.get() ?? {}
+          if (Number(total) <= bounds.conversations && Number(characters) <= bounds.characters) return
           const id = oldest.get()?.['id']
           // The only one left is the one being written.
-          if (typeof id !== 'string' || Number(there) <= 1) return
+          if (typeof id !== 'string' || Number(total) <= 1) return
           remove.run(id)
         }
       }),

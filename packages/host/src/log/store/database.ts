@@ -206,13 +206,13 @@ export function openDatabase(file: string): DatabaseSync {
 
 /** Switches to a write-ahead log. SQLite does not wait for other programs that do so at the same time. */
 function useWal(database: DatabaseSync): void {
-  const endMs = performance.now() + busyMs
+  const deadlineMs = performance.now() + busyMs
   for (;;) {
     try {
       database.exec('PRAGMA journal_mode = WAL')
       return
     } catch (error) {
-      if (faultOf(error) !== 'busy' || performance.now() > endMs) throw error
+      if (faultOf(error) !== 'busy' || performance.now() > deadlineMs) throw error
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
     }
   }
@@ -240,29 +240,33 @@ export function createStoreVersion(database: DatabaseSync): () => number {
  * @throws StoreError if it is not damaged, is in use, or cannot be renamed
  */
 export function setAsideStore(file: string): string {
-  const fault = faultIn(file)
+  const fault = checkPages(file)
   if (fault !== 'damaged') {
     throw new StoreError(
       `${file} was left as it is: ${fault === undefined ? 'it is not damaged' : 'it cannot be examined now'}.${fault === undefined ? '' : ` ${advice[fault]}`}`,
       fault ?? 'other',
     )
   }
-  const aside = `${file}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`
+  const newName = `${file}.damaged-${new Date().toISOString().replace(/[:.]/g, '-')}`
   try {
-    for (const end of ['-wal', '-shm', '']) {
-      if (existsSync(`${file}${end}`)) renameSync(`${file}${end}`, `${aside}${end}`)
+    for (const suffix of ['-wal', '-shm', '']) {
+      if (existsSync(`${file}${suffix}`)) renameSync(`${file}${suffix}`, `${newName}${suffix}`)
     }
   } catch (error) {
-    const why = faultOf(error)
-    throw new StoreError(`${file} cannot be renamed: ${reasonOf(error)}. ${advice[why]}`, why, {
-      cause: error,
-    })
+    const renameFault = faultOf(error)
+    throw new StoreError(
+      `${file} cannot be renamed: ${reasonOf(error)}. ${advice[renameFault]}`,
+      renameFault,
+      {
+        cause: error,
+      },
+    )
   }
-  return aside
+  return newName
 }
 
 /** Checks every page of a store read-only; undefined if it is intact. */
-function faultIn(file: string): StoreFault | undefined {
+function checkPages(file: string): StoreFault | undefined {
   const { DatabaseSync } = sqlite()
   try {
     const database = new DatabaseSync(file, { readOnly: true })

@@ -33,11 +33,11 @@ export interface InboxTable {
   list(filter?: Parameters<Inbox['list']>[0]): InboxRow[]
   /** Questions of one round of a suspended call, in the order they were asked. */
   ofRound(call: number, round: number): InboxRow[]
-  /** Whether this answer was accepted: false if the question was no longer open. */
+  /** Records the answer to a question; false if it was no longer open. */
   answer(id: string, answer: { value: unknown; sealed?: string; by: string }): boolean
-  /** Deletes the sealed answer after it was used. */
-  isClaimed(id: string): void
-  /** Whether it was open until now. */
+  /** Deletes the sealed answer to a question, once it was used. */
+  deleteSealedAnswer(id: string): void
+  /** Withdraws a question; false if it was no longer open. */
   withdraw(id: string, reason: string): boolean
   /** The server no longer accepts the answers of a round. */
   markLost(call: number, round: number, reason: string): void
@@ -45,7 +45,7 @@ export interface InboxTable {
   owners(): string[]
   /** A program ended: resumable questions stay open, the others are lost. Returns the lost ones. */
   abandon(owner: string, reason: string): InboxRow[]
-  /** An activity row and the rows that led to it. */
+  /** An activity row and the rows that caused it, directly or indirectly. */
   above(activity: number): number[]
   /** Changes when another program wrote to the store. */
   version(): number
@@ -53,7 +53,7 @@ export interface InboxTable {
 
 const columns = `id, question, state, at, activity, owner, call, round, answer, answered_by, answered_at, reason,
   address, sealed`
-const isPending = ' while the answer was on its way, so it is unknown whether it arrived'
+const uncertainSuffix = ' while the answer was on its way, so it is unknown whether it arrived'
 const maxStoredSettled = 1_000
 
 export function createInboxTable(
@@ -69,7 +69,7 @@ export function createInboxTable(
     `DELETE FROM inbox WHERE state <> 'open' AND seq <=
        (SELECT seq FROM inbox WHERE state <> 'open' ORDER BY seq DESC LIMIT 1 OFFSET ${maxStoredSettled})`,
   )
-  const one = database.prepare(`SELECT ${columns} FROM inbox WHERE id = ?`)
+  const selectRow = database.prepare(`SELECT ${columns} FROM inbox WHERE id = ?`)
   const ofRound = database.prepare(`SELECT ${columns} FROM inbox WHERE call = ? AND round = ? ORDER BY seq`)
   const answer = database.prepare(
     `UPDATE inbox SET state = 'answered', answer = ?, sealed = ?, answered_by = ?, answered_at = ?
@@ -79,14 +79,14 @@ export function createInboxTable(
   const withdraw = database.prepare(
     `UPDATE inbox SET state = 'withdrawn', reason = ? WHERE id = ? AND state = 'open'`,
   )
-  const lose = database.prepare(
+  const markLost = database.prepare(
     `UPDATE inbox SET state = 'lost', reason = ? WHERE call = ? AND round = ? AND state IN ('open', 'answered')`,
   )
   const owners = database.prepare(
     `SELECT owner FROM inbox WHERE state = 'open' AND owner IS NOT NULL
      UNION SELECT owner FROM parked_call WHERE owner IS NOT NULL`,
   )
-  const loseOf = database.prepare(
+  const loseOwned = database.prepare(
     `UPDATE inbox SET state = 'lost', reason = ? WHERE owner = ? AND state = 'open' AND NOT EXISTS
        (SELECT 1 FROM parked_call p WHERE p.call = inbox.call AND p.round = inbox.round AND p.sent = 0)
      RETURNING ${columns}`,
@@ -97,12 +97,12 @@ export function createInboxTable(
         WHERE p.call = inbox.call AND p.round = inbox.round AND p.sent = 1 AND p.owner = ?)
      RETURNING ${columns}`,
   )
-  const free = [
+  const releaseStatements = [
     database.prepare(`UPDATE inbox SET owner = NULL WHERE owner = ? AND state = 'open'`),
     database.prepare('DELETE FROM parked_call WHERE owner = ? AND sent = 1'),
     database.prepare('UPDATE parked_call SET owner = NULL WHERE owner = ?'),
   ]
-  const above = database.prepare(
+  const selectAncestors = database.prepare(
     `WITH RECURSIVE up (id) AS (
        SELECT ? UNION SELECT a.cause FROM activity a JOIN up ON a.id = up.id WHERE a.cause IS NOT NULL
      ) SELECT id FROM up`,
@@ -125,7 +125,7 @@ export function createInboxTable(
       return toRow(row ?? {})
     },
     get(id) {
-      const row = one.get(id)
+      const row = selectRow.get(id)
       return row && toRow(row)
     },
     list({ state = 'open', server, limit = 1_000 } = {}) {
@@ -149,23 +149,23 @@ export function createInboxTable(
     answer: (id, { value, sealed, by }) =>
       Number(answer.run(JSON.stringify(value), sealed ?? null, by, new Date().toISOString(), id).changes) ===
       1,
-    isClaimed: (id) => {
+    deleteSealedAnswer: (id) => {
       deleteSealed.run(id)
     },
     withdraw: (id, reason) => Number(withdraw.run(reason, id).changes) === 1,
     markLost: (call, round, reason) => {
-      lose.run(reason, call, round)
+      markLost.run(reason, call, round)
     },
     owners: () => owners.all().map((row) => String(row['owner'])),
     abandon: (owner, reason) =>
       exclusively(database, () => {
-        const lost = [...loseOf.all(reason, owner), ...loseSent.all(`${reason}${isPending}`, owner)]
-        for (const statement of free) statement.run(owner)
+        const lost = [...loseOwned.all(reason, owner), ...loseSent.all(`${reason}${uncertainSuffix}`, owner)]
+        for (const statement of releaseStatements) statement.run(owner)
         return lost.map(toRow)
       }),
     above(activity) {
       writer.flush()
-      return above.all(activity).map(({ id }) => Number(id))
+      return selectAncestors.all(activity).map(({ id }) => Number(id))
     },
     version,
   }
@@ -195,9 +195,9 @@ function stateOf(state: unknown): InboxItem['state'] {
   return state === 'answered' || state === 'withdrawn' || state === 'lost' ? state : 'open'
 }
 
-/** A place where a secret was removed from a value, and how its text is restored. */
+/** Where a secret was removed from a value, and how it is restored. */
 export interface Hole {
-  /** The path to it. */
+  /** The path of member names and indexes. */
   at: readonly (string | number)[]
   /** Texts, and names in the secret store; absent if the value is among the sealed ones. */
   parts?: readonly (string | { secret: string })[]
@@ -255,12 +255,12 @@ export interface SuspendedCallTable {
 const callColumns = 'call, owner, identity, request, round, asked, sent'
 
 export function createSuspendedCallTable(database: DatabaseSync, writer: LogWriter): SuspendedCallTable {
-  const keep = database.prepare(
+  const upsert = database.prepare(
     `INSERT INTO parked_call (call, owner, identity, request, round, asked, sent, at) VALUES (?, ?, ?, ?, 1, ?, 0, ?)
      ON CONFLICT DO UPDATE SET round = round + 1, asked = excluded.asked, sent = 0, owner = excluded.owner`,
   )
-  const one = database.prepare(`SELECT ${callColumns} FROM parked_call WHERE call = ?`)
-  const above = database.prepare(
+  const selectCall = database.prepare(`SELECT ${callColumns} FROM parked_call WHERE call = ?`)
+  const selectAncestor = database.prepare(
     `WITH RECURSIVE up (id) AS (
        SELECT ? UNION SELECT a.cause FROM activity a JOIN up ON a.id = up.id WHERE a.cause IS NOT NULL
      ) SELECT p.call, p.round FROM parked_call p JOIN up ON p.call = up.id`,
@@ -285,15 +285,15 @@ export function createSuspendedCallTable(database: DatabaseSync, writer: LogWrit
   return {
     put({ call, identity, request, asked }, owner) {
       const texts = [JSON.stringify(request), JSON.stringify(asked)] as const
-      keep.run(call, owner, identity, ...texts, new Date().toISOString())
+      upsert.run(call, owner, identity, ...texts, new Date().toISOString())
     },
     get(call) {
-      const row = one.get(call)
+      const row = selectCall.get(call)
       return row && toCall(row)
     },
     above(activity) {
       writer.flush()
-      const row = above.get(activity)
+      const row = selectAncestor.get(activity)
       return row && { call: Number(row['call']), round: Number(row['round']) }
     },
     sending: (call, owner) => {

@@ -41,19 +41,20 @@ type Pending = RowStarted | RowEnded | TraceEntry
 
 /** Milliseconds for which rows stay in the journal, and events in memory. */
 const flushMs = 200
-/** Number and total characters of rows and events that trigger a write. */
+/** Number of rows and events that trigger a write. */
 const maxPending = 512
+/** Total characters of rows and events that trigger a write. */
 const maxPendingChars = 1_048_576
-/** The size of a row in addition to its payload. */
+/** Estimated bytes of a stored event in addition to its payload. */
 const rowBytes = 256
 /** Ids of rows that are reserved in one transaction. */
 const maxReserved = 256
 
 /**
- * Writes the log. Rows of the activity log are in a journal beside the store once they are written: by `write`, or together at the
- * end of a turn. Every 200 ms, and before something is read, one transaction moves the rows to the log with its hash chain, together with the events of the trace.
- * Before something is read, the rows in the journals of other programs are moved too, also those of killed ones. So a process that
- * is killed loses no row, and events of at most 200 ms.
+ * Writes the activity log and the events of the trace. Rows are first appended to a journal beside the store: by `write`, or together
+ * at the end of a turn. Every 200 ms, and before a read, one transaction moves them into the log with its hash chain, together with
+ * the events. Before a read, the journals of other programs are moved too, including those of killed ones. So a killed process loses
+ * no row, and at most the events of 200 ms.
  */
 export class LogWriter {
   readonly #statements: Statements
@@ -68,11 +69,11 @@ export class LogWriter {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
   /** The next id of a row, and the last one that is reserved for this program. */
-  #next = 1
-  #last = 0
+  #nextId = 1
+  #lastReservedId = 0
   /** Ids that were needed between the last two transactions, and since then. */
-  #usual = 0
-  #needed = 0
+  #neededBefore = 0
+  #neededSince = 0
   /** Called with the size of the stored events in bytes. */
   onStored: (bytes: number) => void = () => {}
   /** Events that were lost because the store could not be written. Rows then stay in the journal. */
@@ -90,10 +91,10 @@ export class LogWriter {
 
   /** The id of the next row. */
   newId(): number {
-    if (this.#next > this.#last) this.#reserve()
-    this.#next += 1
-    this.#needed += 1
-    return this.#next - 1
+    if (this.#nextId > this.#lastReservedId) this.#reserve()
+    this.#nextId += 1
+    this.#neededSince += 1
+    return this.#nextId - 1
   }
 
   /** Adds the start or the end of a row. It is recorded once it is written. */
@@ -143,7 +144,7 @@ export class LogWriter {
     return entry
   }
 
-  /** Sets the cause of an event that was found out later. */
+  /** Sets the cause of an event, if it becomes known after the event was added. */
   setCause(entry: TraceEntry, cause: TraceCause): void {
     entry.row.cause = cause
     if (entry.seq === undefined) return
@@ -172,13 +173,13 @@ export class LogWriter {
     if (pending.length + others.length === 0) return
     this.#pending = []
     this.#chars = 0
-    this.#usual = this.#needed
-    this.#needed = 0
+    this.#neededBefore = this.#neededSince
+    this.#neededSince = 0
     const batch = new Batch(this.#statements)
     try {
       this.#append(() => {
         const links = batch.move([...others, ...pending])
-        this.#statements.release.run(this.#next - 1, this.#last)
+        this.#statements.release.run(this.#nextId - 1, this.#lastReservedId)
         return links
       })
     } catch (error) {
@@ -189,7 +190,7 @@ export class LogWriter {
     }
     this.#isFailing = false
     this.#journal?.clear()
-    this.#last = this.#next - 1
+    this.#lastReservedId = this.#nextId - 1
     for (const [entry, seq] of batch.seqs) entry.seq = seq
     if (batch.bytes === 0) return
     try {
@@ -217,10 +218,13 @@ export class LogWriter {
    * that ids are in order of time.
    */
   #reserve(): void {
-    const count = Math.min(1 + Math.max(this.#usual - this.#needed, this.#needed), maxReserved)
+    const count = Math.min(
+      1 + Math.max(this.#neededBefore - this.#neededSince, this.#neededSince),
+      maxReserved,
+    )
     const [row] = this.#statements.reserve.all(count)
-    this.#last = Number(row?.['seq'])
-    this.#next = this.#last - count + 1
+    this.#lastReservedId = Number(row?.['seq'])
+    this.#nextId = this.#lastReservedId - count + 1
   }
 
   #push(item: Pending, chars: number): void {

@@ -13,6 +13,7 @@ export interface Owners {
   lock(): void
   /** Whether that program has ended. */
   isGone(owner: string): boolean
+  /** Releases the lock of this program. */
   close(): void
 }
 
@@ -21,7 +22,7 @@ export function runningFolder(store: string): string {
   return `${store}.running`
 }
 
-const own = /^[0-9a-f-]{36}$/
+const ownerPattern = /^[0-9a-f-]{36}$/
 /** Milliseconds to wait for programs that create, check or delete a lock at this moment. */
 const lockTimeoutMs = 5000
 
@@ -36,8 +37,8 @@ export function createOwners(store: string): Owners {
   const fileOf = (owner: string): string => join(folder, `${owner}.lock`)
   let lockDatabase: DatabaseSync | undefined
 
-  /** One program at a time: a lock being created looks like an abandoned one. Undefined if the lock is unavailable. */
-  const alone = <T>(work: () => T): T | undefined => {
+  /** Runs work under a lock, since a lock that is being created looks like an abandoned one. Undefined if the lock is unavailable. */
+  const withGate = <T>(work: () => T): T | undefined => {
     const gate = lockOn(join(folder, 'gate'), lockTimeoutMs)
     try {
       return gate && work()
@@ -47,9 +48,9 @@ export function createOwners(store: string): Owners {
   }
 
   /** Whether that program has ended; its file is then deleted. */
-  const clearOf = (owner: string): boolean => {
+  const removeIfEnded = (owner: string): boolean => {
     if (owner === me) return false
-    if (!own.test(owner) || !existsSync(fileOf(owner))) return true
+    if (!ownerPattern.test(owner) || !existsSync(fileOf(owner))) return true
     const lock = lockOn(fileOf(owner))
     if (lock === undefined) return false
     lock.close()
@@ -62,14 +63,14 @@ export function createOwners(store: string): Owners {
     shared,
     isGone(owner) {
       if (owner === me) return false
-      if (!shared || !own.test(owner) || !existsSync(fileOf(owner))) return true
-      return alone(() => clearOf(owner)) ?? false
+      if (!shared || !ownerPattern.test(owner) || !existsSync(fileOf(owner))) return true
+      return withGate(() => removeIfEnded(owner)) ?? false
     },
     lock() {
       if (!shared || lockDatabase !== undefined) return
       mkdirSync(folder, { recursive: true, mode: 0o700 })
-      lockDatabase = alone(() => {
-        for (const name of readdirSync(folder)) clearOf(name.replace(/\.lock$/, ''))
+      lockDatabase = withGate(() => {
+        for (const name of readdirSync(folder)) removeIfEnded(name.replace(/\.lock$/, ''))
         return lockOn(fileOf(me))
       })
       if (lockDatabase === undefined) {
@@ -80,7 +81,7 @@ export function createOwners(store: string): Owners {
       if (lockDatabase === undefined) return
       lockDatabase.close()
       lockDatabase = undefined
-      alone(() => rmSync(fileOf(me), { force: true }))
+      withGate(() => rmSync(fileOf(me), { force: true }))
     },
   }
 }

@@ -71,7 +71,7 @@ export function createTextIndex(database: DatabaseSync): void {
       USING fts5(uri, text, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '2 3')
     `)
   } catch (error) {
-    if (!lacksIndex(error)) throw error
+    if (!isMissingIndexError(error)) throw error
   }
 }
 
@@ -80,7 +80,7 @@ export function hasTextIndex(database: DatabaseSync): boolean {
   return database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'resource_words'").get() !== undefined
 }
 
-function lacksIndex(error: unknown): boolean {
+function isMissingIndexError(error: unknown): boolean {
   return /no such (?:module|table)/i.test(reasonOf(error))
 }
 
@@ -91,8 +91,8 @@ interface ResourceTextBounds {
   ageMs: number
 }
 
-const day = 86_400_000
-export const resourceTextBounds: ResourceTextBounds = { bytes: 67_108_864, texts: 5_000, ageMs: 90 * day }
+const dayMs = 86_400_000
+export const resourceTextBounds: ResourceTextBounds = { bytes: 67_108_864, texts: 5_000, ageMs: 90 * dayMs }
 /** For a host without a file. */
 export const memoryResourceTextBounds: ResourceTextBounds = { ...resourceTextBounds, bytes: 8_388_608 }
 
@@ -117,11 +117,11 @@ export function createResourceTextTable(
       if (statement.run(value).changes > 0) index?.compact()
     })
   return {
-    unavailable: index === undefined ? notBuiltIn : undefined,
-    put(given) {
+    unavailable: index === undefined ? withoutFts5 : undefined,
+    put(newText) {
       if (index === undefined) return
       atomically(database, () => {
-        index.write(given)
+        index.write(newText)
         index.trim(oldest(), bounds)
       })
     },
@@ -136,7 +136,7 @@ export function createResourceTextTable(
   }
 }
 
-const notBuiltIn = `the SQLite of this Node (${process.versions.node}) was built without FTS5, its full-text search`
+const withoutFts5 = `the SQLite of this Node (${process.versions.node}) was built without FTS5, its full-text search`
 
 /** The full-text index; undefined if SQLite has none. */
 function openIndex(database: DatabaseSync) {
@@ -144,10 +144,10 @@ function openIndex(database: DatabaseSync) {
     // Without the module, an index created by another Node exists and cannot be read.
     database.exec('SELECT rowid FROM resource_words LIMIT 0')
   } catch (error) {
-    if (lacksIndex(error)) return undefined
+    if (isMissingIndexError(error)) return undefined
     throw error
   }
-  const before = database.prepare(
+  const selectExisting = database.prepare(
     'SELECT seq, text = ? AS same FROM resource_text WHERE identity = ? AND principal = ? AND uri = ?',
   )
   const touch = database.prepare('UPDATE resource_text SET at = ?, mime_type = ? WHERE seq = ?')
@@ -157,7 +157,7 @@ function openIndex(database: DatabaseSync) {
     `INSERT INTO resource_text (identity, principal, uri, mime_type, bytes, at, text) VALUES (?, ?, ?, ?, ?, ?, ?)`,
   )
   const addWords = database.prepare('INSERT INTO resource_words (rowid, uri, text) VALUES (?, ?, ?)')
-  const surplus = database.prepare(
+  const selectSurplus = database.prepare(
     `SELECT seq FROM (
        SELECT seq, at, SUM(bytes) OVER newest AS total, ROW_NUMBER() OVER newest AS place
        FROM resource_text WINDOW newest AS (ORDER BY at DESC, seq DESC)
@@ -178,7 +178,7 @@ function openIndex(database: DatabaseSync) {
   }
   return {
     write({ identity, principal, uri, mimeType, text, uriWords, textWords, at }: NewResourceText): void {
-      const known = before.get(text, identity, principal, uri)
+      const known = selectExisting.get(text, identity, principal, uri)
       if (known?.['same'] === 1) {
         touch.run(at, mimeType, Number(known['seq']))
         return
@@ -189,7 +189,7 @@ function openIndex(database: DatabaseSync) {
       addWords.run(lastInsertRowid, uriWords, textWords)
     },
     trim(oldest: string, { bytes, texts }: ResourceTextBounds): void {
-      for (const { seq } of surplus.all(bytes, texts, oldest)) removeRow(Number(seq))
+      for (const { seq } of selectSurplus.all(bytes, texts, oldest)) removeRow(Number(seq))
     },
     /** Removes words whose text was deleted, and rewrites the index without them. */
     compact(): void {
@@ -197,7 +197,7 @@ function openIndex(database: DatabaseSync) {
       database.exec(`INSERT INTO resource_words (resource_words) VALUES ('optimize')`)
     },
     match: (phrases: readonly string[], oldest: string): ResourceTextRow[] =>
-      match.all(phrases.map(query).join(' OR '), oldest).map((row) => ({
+      match.all(phrases.map(phraseQuery).join(' OR '), oldest).map((row) => ({
         seq: Number(row['seq']),
         identity: String(row['identity']),
         principal: String(row['principal']),
@@ -207,11 +207,11 @@ function openIndex(database: DatabaseSync) {
         relevance: Number(row['relevance']),
       })),
     matching: (phrase: string): Set<number> =>
-      new Set(matching.all(query(phrase)).map(({ seq }) => Number(seq))),
+      new Set(matching.all(phraseQuery(phrase)).map(({ seq }) => Number(seq))),
   }
 }
 
 /** A phrase in the syntax of FTS5, the last word as a prefix. */
-function query(phrase: string): string {
+function phraseQuery(phrase: string): string {
   return `"${phrase.replaceAll('"', '')}" *`
 }

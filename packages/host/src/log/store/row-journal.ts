@@ -30,7 +30,7 @@ export interface RowEnded extends Pick<Activity, 'id' | 'outcome' | 'durationMs'
   detail: string
 }
 
-const ending = '.rows'
+const extension = '.rows'
 /** Age in milliseconds from which the journal of a process that no longer exists is deleted. */
 const abandonedMs = 60_000
 
@@ -46,7 +46,7 @@ export class RowJournal {
 
   constructor(store: string) {
     this.#folder = runningFolder(store)
-    this.#file = join(this.#folder, `${process.pid}-${randomUUID()}${ending}`)
+    this.#file = join(this.#folder, `${process.pid}-${randomUUID()}${extension}`)
   }
 
   /** Adds rows in one write. Throws the system's error if they could not be written as a whole. */
@@ -69,13 +69,13 @@ export class RowJournal {
     rmSync(this.#file, { force: true })
   }
 
-  /** The rows of other programs. They may be in the log already. `done` is called once they are. */
+  /** The rows in the journals of other programs, which may be in the log already. Call `done` once they all are. */
   others(): { rows: (RowStarted | RowEnded)[]; done: () => void } {
     const rows: (RowStarted | RowEnded)[] = []
     const abandoned: string[] = []
     for (const name of namesIn(this.#folder)) {
       const file = join(this.#folder, name)
-      if (!name.endsWith(ending) || file === this.#file) continue
+      if (!name.endsWith(extension) || file === this.#file) continue
       const modified = statSync(file, { throwIfNoEntry: false })?.mtimeMs
       if (modified === undefined) continue
       rows.push(...rowsIn(file))
@@ -109,7 +109,7 @@ function lineOf(row: RowStarted | RowEnded): string {
   return `${JSON.stringify(facts)}\t${detail}\n`
 }
 
-/** Without a last line that is still being written. */
+/** The rows of a journal. A last line that is still being written is left out. */
 function rowsIn(file: string): (RowStarted | RowEnded)[] {
   let text: string
   try {

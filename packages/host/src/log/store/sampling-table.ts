@@ -31,7 +31,7 @@ export interface SamplingTally {
   last: number | undefined
 }
 
-/** A skipped review of a server's requests or results, until revoked. */
+/** A grant of the user: requests or results of a server are not reviewed, until it is revoked. */
 interface StoredSamplingGrant {
   id: string
   /** The server's identity. */

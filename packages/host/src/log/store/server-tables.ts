@@ -33,7 +33,7 @@ export function createConsentTable(database: DatabaseSync): ConsentTable {
   const last = database.prepare(
     'SELECT * FROM consents WHERE file = ? AND server = ? ORDER BY at DESC, rowid DESC LIMIT 1',
   )
-  const every = database.prepare('SELECT * FROM consents ORDER BY at, rowid')
+  const selectAll = database.prepare('SELECT * FROM consents ORDER BY at, rowid')
   const insert = database.prepare(
     'INSERT OR REPLACE INTO consents (identity, file, server, command, at) VALUES (?, ?, ?, ?, ?)',
   )
@@ -47,7 +47,7 @@ export function createConsentTable(database: DatabaseSync): ConsentTable {
     put({ identity, file, server, command, at }) {
       insert.run(identity, file, server, command, at)
     },
-    list: () => every.all().map(consentOf),
+    list: () => selectAll.all().map(consentOf),
     remove: (file, server) => Number(remove.run(file, server).changes),
   }
 }

@@ -18,7 +18,7 @@ export class StoreError extends Error {
   }
 }
 
-/** The advice for each. */
+/** What the user can do about each, as sentences. */
 export const advice: Readonly<Record<StoreFault, string>> = {
   damaged: 'It was left as it is. Set it aside, or name another file.',
   full: 'Free some space, or name a file on another disk.',
@@ -28,7 +28,7 @@ export const advice: Readonly<Record<StoreFault, string>> = {
   other: 'Name another file, or repair this one.',
 }
 
-/** SQLite result codes and system errors, by reason. */
+/** The fault of each SQLite result code and system error. */
 const faults: Readonly<Record<string | number, StoreFault>> = {
   3: 'denied', // SQLITE_PERM
   5: 'busy', // SQLITE_BUSY
@@ -46,6 +46,7 @@ const faults: Readonly<Record<string | number, StoreFault>> = {
   EFBIG: 'full',
 }
 
+/** Why an error of SQLite or the system makes a store unusable. */
 export function faultOf(error: unknown): StoreFault {
   if (error instanceof StoreError) return error.fault
   if (typeof error !== 'object' || error === null) return 'other'

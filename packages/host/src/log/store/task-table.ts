@@ -58,7 +58,7 @@ export function createTaskTable(database: DatabaseSync): TaskTable {
   const claim = database.prepare('UPDATE task SET owner = ? WHERE call = ? AND owner IS ?')
   const release = database.prepare('UPDATE task SET owner = NULL WHERE call = ? AND owner = ?')
   const remove = database.prepare('DELETE FROM task WHERE call = ?')
-  const all = database.prepare(`SELECT ${columns} FROM task ORDER BY call`)
+  const selectAll = database.prepare(`SELECT ${columns} FROM task ORDER BY call`)
   return {
     add({ call, owner, server, identity, task, request, status, message, createdAt, expiresAt }) {
       const text = JSON.stringify(request)
@@ -74,7 +74,7 @@ export function createTaskTable(database: DatabaseSync): TaskTable {
     remove(call) {
       remove.run(call)
     },
-    list: () => all.all().map(toRow),
+    list: () => selectAll.all().map(toRow),
   }
 }
 

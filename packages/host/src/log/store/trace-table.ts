@@ -4,7 +4,7 @@ import type { LogWriter, NewTraceRow, TraceCause, TraceEntry } from './log-write
 
 export type TraceRow = Record<string, SQLOutputValue>
 
-/** All events in one order: activity rows are included automatically, other events are added. */
+/** All events in one order. Activity rows are events without being added. */
 export interface TraceTable {
   /** Undefined for a store in memory. */
   readonly file: string | undefined
@@ -12,11 +12,12 @@ export interface TraceTable {
   readonly salt: string
   /** Bytes of the whole store. */
   size(): number
-  /** Stops writing. */
+  /** Whether events are no longer written. */
   readonly closed: boolean
+  /** Writes pending events and stops writing. */
   close(): void
   add(row: NewTraceRow): TraceEntry
-  /** Sets the cause of an event that was found out later. */
+  /** Sets the cause of an event, if it becomes known after the event was added. */
   setCause(entry: TraceEntry, cause: TraceCause): void
   /** Removes events beyond the age and size limits, as also happens after additions. */
   trim(): void
@@ -40,9 +41,9 @@ export const traceBounds: TraceBounds = { bytes: 209_715_200, ageMs: 30 * 86_400
 export const memoryTraceBounds: TraceBounds = { bytes: 8_388_608, ageMs: traceBounds.ageMs }
 
 /** The share of the limit to which events are removed, so that not every addition removes some. */
-const retainedShare = 0.98
+const trimmedShare = 0.98
 /** Events removed in one batch, since calls wait meanwhile. */
-const maxDropped = 1_000
+const maxDroppedAtOnce = 1_000
 
 export function createTraceTable(
   database: DatabaseSync,
@@ -56,29 +57,29 @@ export function createTraceTable(
   )
   const oldest = database.prepare('SELECT seq, at, stored FROM trace WHERE activity IS NULL ORDER BY seq')
   const drop = database.prepare('DELETE FROM trace WHERE activity IS NULL AND seq <= ?')
-  let sincePruned = Number.POSITIVE_INFINITY
+  let bytesSincePruned = Number.POSITIVE_INFINITY
   let closed = false
 
   function prune(): void {
     let dropped = 0
     const excessBytes = Number(store.get()?.['bytes']) - bounds.bytes
-    let excess = excessBytes <= 0 ? 0 : excessBytes + bounds.bytes * (1 - retainedShare)
+    let excess = excessBytes <= 0 ? 0 : excessBytes + bounds.bytes * (1 - trimmedShare)
     const tooOld = now() - bounds.ageMs
     let last = 0
     for (const row of oldest.iterate()) {
-      if (dropped === maxDropped || (excess <= 0 && Number(row['at']) >= tooOld)) break
+      if (dropped === maxDroppedAtOnce || (excess <= 0 && Number(row['at']) >= tooOld)) break
       dropped += 1
       last = Number(row['seq'])
       excess -= Number(row['stored'])
     }
     if (last > 0) drop.run(last)
     // The next batch continues with the rest.
-    sincePruned = dropped === maxDropped ? Number.POSITIVE_INFINITY : 0
+    bytesSincePruned = dropped === maxDroppedAtOnce ? Number.POSITIVE_INFINITY : 0
   }
 
   writer.onStored = (bytes) => {
-    sincePruned += bytes
-    if (sincePruned > bounds.bytes / 50) prune()
+    bytesSincePruned += bytes
+    if (bytesSincePruned > bounds.bytes / 50) prune()
   }
   return {
     file: database.location() ?? undefined,
@@ -95,7 +96,7 @@ export function createTraceTable(
     trim() {
       writer.flush()
       do prune()
-      while (sincePruned > 0)
+      while (bytesSincePruned > 0)
     },
     setCause: (entry, cause) => writer.setCause(entry, cause),
     eventOf: (activity) => writer.eventOf(activity),

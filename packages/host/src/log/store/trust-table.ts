@@ -58,7 +58,7 @@ export interface TrustWriter {
   forget(identity: string): void
 }
 
-const parts: readonly TrustItem['what'][] = ['instructions', 'tool', 'prompt', 'resource', 'template']
+const kinds: readonly TrustItem['what'][] = ['instructions', 'tool', 'prompt', 'resource', 'template']
 
 export function createTrustTable(database: DatabaseSync, version: () => number): TrustTable {
   const servers = database.prepare('SELECT identity, label, at FROM trust_servers ORDER BY at, label')
@@ -79,20 +79,20 @@ export function createTrustTable(database: DatabaseSync, version: () => number):
     'INSERT OR REPLACE INTO trust_lists (identity, what, profile, names) VALUES (?, ?, ?, ?)',
   )
   const remove = database.prepare('DELETE FROM trust_items WHERE identity = ? AND what = ? AND name = ?')
-  const forgetting = ['trust_items', 'trust_lists', 'trust_servers'].map((table) =>
+  const forgetStatements = ['trust_items', 'trust_lists', 'trust_servers'].map((table) =>
     database.prepare(`DELETE FROM ${table} WHERE identity = ?`),
   )
   const writer: TrustWriter = {
     server: ({ identity, label, at }) => putServer.run(identity, label, at),
     row: (identity, { what, name, agreed, seen, blocked, listed }) => {
       // Equal accepted and current versions are stored once.
-      const apart = agreed !== undefined && agreed.hash !== seen.hash
+      const differs = agreed !== undefined && agreed.hash !== seen.hash
       putRow.run(
         identity,
         what,
         name,
         agreed?.hash ?? null,
-        apart ? JSON.stringify(agreed.content) : null,
+        differs ? JSON.stringify(agreed.content) : null,
         agreed?.at ?? null,
         seen.hash,
         JSON.stringify(seen.content),
@@ -107,7 +107,7 @@ export function createTrustTable(database: DatabaseSync, version: () => number):
       putNames.run(identity, what, profile, JSON.stringify(listed)),
     remove: (identity, { what, name }) => remove.run(identity, what, name),
     forget: (identity) => {
-      for (const statement of forgetting) statement.run(identity)
+      for (const statement of forgetStatements) statement.run(identity)
     },
   }
   return {
@@ -129,7 +129,7 @@ export function createTrustTable(database: DatabaseSync, version: () => number):
 }
 
 function toRow(row: Record<string, unknown>): TrustRow[] {
-  const what = parts.find((part) => part === row['what'])
+  const what = kinds.find((part) => part === row['what'])
   if (what === undefined) return []
   const seen = definitionText(row['seen'], row['seen_says'], row['seen_at'], row['seen_revisions'])
   const agreed =

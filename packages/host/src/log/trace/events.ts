@@ -8,11 +8,11 @@ import { type Sql, sqlOf } from './filter-sql.ts'
 
 const columns = `t.seq, t.at, t.tick, t.kind, t.server, t.connection, t.direction, t.method, t.tool, t.rpc, t.activity,
   t.cause, t.reply, t.status, t.ms, t.bytes, t.summary`
-const whole = `${columns}, t.payload, t.sha256, a.detail, e.detail AS end_detail`
+const wholeColumns = `${columns}, t.payload, t.sha256, a.detail, e.detail AS end_detail`
 const joins = 'LEFT JOIN activity a ON a.id = t.activity LEFT JOIN activity_end e ON e.activity = t.activity'
 const defaultLimit = 1_000
 /** Maximum parameters of one statement. */
-const chunk = 500
+const maxParameters = 500
 
 /** Reads events from the store. */
 export class Events {
@@ -42,9 +42,9 @@ export class Events {
     return newestFirst ? ids.reverse() : ids
   }
 
-  /** Two ids: the events of a query are after the first, up to the second. */
+  /** The range of ids of a query: its events are after `after`, up to and including `last`. */
   range(query: TraceQuery): [after: number, last: number] {
-    const edge = (order: string, offset: number): number | undefined => {
+    const idAt = (order: string, offset: number): number | undefined => {
       const [row] = this.rows(
         query,
         (where) =>
@@ -53,49 +53,61 @@ export class Events {
       return row && Number(row['seq'])
     }
     const { after, limit } = query
-    const last = edge('DESC', 0) ?? 0
+    const last = idAt('DESC', 0) ?? 0
     if (limit === undefined) return [after ?? 0, last]
-    const most = Math.max(0, Math.trunc(limit))
-    if (most === 0) return [last, last]
+    const count = Math.max(0, Math.trunc(limit))
+    if (count === 0) return [last, last]
     // The newest `limit` events, or the oldest `limit` after `after`.
-    if (after === undefined) return [(edge('DESC', most - 1) ?? 1) - 1, last]
-    return [after, edge('ASC', most - 1) ?? last]
+    if (after === undefined) return [(idAt('DESC', count - 1) ?? 1) - 1, last]
+    return [after, idAt('ASC', count - 1) ?? last]
   }
 
-  wholes(query: TraceQuery = {}): WholeTraceEvent[] {
-    return this.#select(whole, joins, query).map(toWhole)
+  /** Oldest first, with payloads. */
+  listWhole(query: TraceQuery = {}): WholeTraceEvent[] {
+    return this.#select(wholeColumns, joins, query).map(toWhole)
   }
 
   get(id: number): WholeTraceEvent | undefined {
-    return this.wholesOf([id])[0]
+    return this.wholeByIds([id])[0]
   }
 
-  wholesOf(ids: readonly number[]): WholeTraceEvent[] {
-    return inChunks(ids, (some) =>
-      this.#all(`SELECT ${whole} FROM trace t ${joins} WHERE t.seq IN (${marks(some)}) ORDER BY t.seq`, some),
+  /** Events by id, with payloads, oldest first. */
+  wholeByIds(ids: readonly number[]): WholeTraceEvent[] {
+    return inChunks(ids, (batch) =>
+      this.#all(
+        `SELECT ${wholeColumns} FROM trace t ${joins} WHERE t.seq IN (${placeholders(batch)}) ORDER BY t.seq`,
+        batch,
+      ),
     ).map(toWhole)
   }
 
+  /** Events by id, oldest first. */
   byIds(ids: readonly number[]): TraceEvent[] {
-    return inChunks(ids, (some) =>
-      this.#all(`SELECT ${columns} FROM trace t WHERE t.seq IN (${marks(some)}) ORDER BY t.seq`, some),
+    return inChunks(ids, (batch) =>
+      this.#all(
+        `SELECT ${columns} FROM trace t WHERE t.seq IN (${placeholders(batch)}) ORDER BY t.seq`,
+        batch,
+      ),
     ).map(toEvent)
   }
 
-  /** The effects of these events, and their responses. */
+  /** The events that these caused, and their responses. */
   effectsOf(ids: readonly number[]): TraceEvent[] {
-    return inChunks(ids, (some) =>
+    return inChunks(ids, (batch) =>
       this.#all(
-        `SELECT ${columns} FROM trace t WHERE t.cause IN (${marks(some)}) OR t.reply IN (${marks(some)})`,
-        [...some, ...some],
+        `SELECT ${columns} FROM trace t WHERE t.cause IN (${placeholders(batch)}) OR t.reply IN (${placeholders(batch)})`,
+        [...batch, ...batch],
       ),
     ).map(toEvent)
   }
 
   /** Responses to these requests. */
   answersTo(ids: readonly number[]): WholeTraceEvent[] {
-    return inChunks(ids, (some) =>
-      this.#all(`SELECT ${whole} FROM trace t ${joins} WHERE t.reply IN (${marks(some)})`, some),
+    return inChunks(ids, (batch) =>
+      this.#all(
+        `SELECT ${wholeColumns} FROM trace t ${joins} WHERE t.reply IN (${placeholders(batch)})`,
+        batch,
+      ),
     ).map(toWhole)
   }
 
@@ -110,16 +122,16 @@ export class Events {
     return this.#select(columns, '', query, 'EXPLAIN QUERY PLAN ').map((row) => String(row['detail']))
   }
 
-  #select(what: string, more: string, query: TraceQuery, before = ''): TraceRow[] {
+  #select(selected: string, moreJoins: string, query: TraceQuery, prefix = ''): TraceRow[] {
     const { text, values } = this.#where(query)
     const limit = Math.max(0, Math.trunc(query.limit ?? defaultLimit))
     const order = query.after === undefined ? 'DESC' : 'ASC'
     const rows = this.#all(
-      `${before}SELECT ${what} FROM (SELECT t.seq FROM trace t WHERE ${text} ORDER BY t.seq ${order} LIMIT ?) found
-         CROSS JOIN trace t ON t.seq = found.seq ${more} ORDER BY t.seq ${order}`,
+      `${prefix}SELECT ${selected} FROM (SELECT t.seq FROM trace t WHERE ${text} ORDER BY t.seq ${order} LIMIT ?) found
+         CROSS JOIN trace t ON t.seq = found.seq ${moreJoins} ORDER BY t.seq ${order}`,
       [...values, limit],
     )
-    return order === 'DESC' && before === '' ? rows.reverse() : rows
+    return order === 'DESC' && prefix === '' ? rows.reverse() : rows
   }
 
   #where({ filter = '', after }: TraceQuery): Sql {
@@ -133,13 +145,14 @@ export class Events {
   }
 }
 
-function inChunks(ids: readonly number[], select: (some: readonly number[]) => TraceRow[]): TraceRow[] {
+function inChunks(ids: readonly number[], select: (batch: readonly number[]) => TraceRow[]): TraceRow[] {
   const rows: TraceRow[] = []
-  for (let at = 0; at < ids.length; at += chunk) rows.push(...select(ids.slice(at, at + chunk)))
+  for (let offset = 0; offset < ids.length; offset += maxParameters)
+    rows.push(...select(ids.slice(offset, offset + maxParameters)))
   return rows
 }
 
-function marks(values: readonly unknown[]): string {
+function placeholders(values: readonly unknown[]): string {
   return values.map(() => '?').join(', ')
 }
 

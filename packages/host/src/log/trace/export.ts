@@ -19,10 +19,10 @@ interface ExportDeps {
 }
 
 /** Maximum events of an export as a tree, unless the query has a limit. */
-const treeLimit = 100_000
+const maxTreeEvents = 100_000
 /** Events read at once, and their approximate maximum bytes. */
-const maxAtOnce = 16
-const bytesAtOnce = 262_144
+const maxBatchEvents = 16
+const maxBatchBytes = 262_144
 
 /** Events as text in formats for other programs. Other work of the program runs between two chunks. */
 export async function* exported(
@@ -32,30 +32,33 @@ export async function* exported(
 ): AsyncGenerator<string, void, undefined> {
   switch (format) {
     case 'jsonl':
-      for await (const events of pages(query, deps.events))
+      for await (const events of batches(query, deps.events))
         yield events.map((event) => `${JSON.stringify(event)}\n`).join('')
       return
     case 'har':
       return yield* har(query, deps)
     case 'otlp':
-      yield `${JSON.stringify(otlp(treeOf(deps.events, { limit: treeLimit, ...query }), deps))}\n`
+      yield `${JSON.stringify(otlp(treeOf(deps.events, { limit: maxTreeEvents, ...query }), deps))}\n`
   }
 }
 
 /** The current events of a query, oldest first, in batches. */
-async function* pages(query: TraceQuery, events: Events): AsyncGenerator<WholeTraceEvent[], void, undefined> {
+async function* batches(
+  query: TraceQuery,
+  events: Events,
+): AsyncGenerator<WholeTraceEvent[], void, undefined> {
   let [after, last] = events.range(query)
   let count = 1
   while (after < last) {
-    const page = events
-      .wholes({ filter: query.filter ?? '', after, limit: count })
+    const batch = events
+      .listWhole({ filter: query.filter ?? '', after, limit: count })
       .filter(({ id }) => id <= last)
-    const newest = page.at(-1)
+    const newest = batch.at(-1)
     if (newest === undefined) return
-    yield page
+    yield batch
     after = newest.id
-    const bytes = page.reduce((sum, event) => sum + event.bytes, 1)
-    count = Math.max(1, Math.min(maxAtOnce, Math.floor((bytesAtOnce * page.length) / bytes)))
+    const bytes = batch.reduce((sum, event) => sum + event.bytes, 1)
+    count = Math.max(1, Math.min(maxBatchEvents, Math.floor((maxBatchBytes * batch.length) / bytes)))
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
@@ -72,9 +75,9 @@ async function* har(
 ): AsyncGenerator<string, void, undefined> {
   yield `{"log":{"version":"1.2","creator":${JSON.stringify(creator)},"entries":[`
   let separator = '\n'
-  for await (const exchanges of pages({ ...query, filter: `kind:http ${filter}` }, events)) {
+  for await (const exchanges of batches({ ...query, filter: `kind:http ${filter}` }, events)) {
     const requests = exchanges.flatMap(({ cause }) => cause ?? [])
-    const sent = new Map(events.wholesOf(requests).map((event) => [event.id, event]))
+    const sent = new Map(events.wholeByIds(requests).map((event) => [event.id, event]))
     const received = new Map(events.answersTo(requests).map((event) => [event.reply, event]))
     const entries = exchanges.map((exchange) =>
       JSON.stringify(entryOf(exchange, sent.get(exchange.cause ?? 0), received.get(exchange.cause))),
@@ -93,7 +96,7 @@ function entryOf(
   const facts = isRecord(exchange.payload) ? exchange.payload : {}
   const request = isRecord(facts['request']) ? facts['request'] : {}
   const response = isRecord(facts['response']) ? facts['response'] : {}
-  const [sentHeaders, gotHeaders] = [headersOf(request['headers']), headersOf(response['headers'])]
+  const [sentHeaders, receivedHeaders] = [headersOf(request['headers']), headersOf(response['headers'])]
   const url = String(request['url'])
   const body = textOf(asked)
   const content = textOf(answer)
@@ -117,13 +120,13 @@ function entryOf(
       statusText: String(response['statusText'] ?? ''),
       httpVersion: 'HTTP/1.1',
       cookies: [],
-      headers: gotHeaders,
+      headers: receivedHeaders,
       content: {
         size: answer?.bytes ?? 0,
-        mimeType: mimeOf(gotHeaders),
+        mimeType: mimeOf(receivedHeaders),
         ...(content !== undefined && { text: content }),
       },
-      redirectURL: gotHeaders.find(({ name }) => name === 'location')?.value ?? '',
+      redirectURL: receivedHeaders.find(({ name }) => name === 'location')?.value ?? '',
       headersSize: -1,
       bodySize: -1,
       ...(typeof facts['error'] === 'string' && { comment: facts['error'] }),
@@ -194,7 +197,10 @@ function otlp(roots: readonly TraceNode[], { ids, creator }: ExportDeps): object
     resourceSpans: [
       {
         resource: {
-          attributes: [text('service.name', creator.name), text('service.version', creator.version)],
+          attributes: [
+            stringAttribute('service.name', creator.name),
+            stringAttribute('service.version', creator.version),
+          ],
         },
         scopeSpans: [{ scope: { name: '@jackfield/host', version: creator.version }, spans }],
       },
@@ -222,20 +228,20 @@ function attributesOf({
   rpcId,
 }: TraceNode['event']): object[] {
   return [
-    text('jackfield.event.kind', kind),
+    stringAttribute('jackfield.event.kind', kind),
     { key: 'jackfield.event.id', value: { intValue: String(id) } },
     ...(activity === null ? [] : [{ key: 'jackfield.activity.id', value: { intValue: String(activity) } }]),
-    ...(server === null ? [] : [text('jackfield.server', server)]),
-    ...(method === null ? [] : [text('mcp.method.name', method)]),
-    ...(method === 'tools/call' && tool !== null ? [text('gen_ai.tool.name', tool)] : []),
-    ...(method === 'prompts/get' && tool !== null ? [text('gen_ai.prompt.name', tool)] : []),
-    ...(method === 'resources/read' && tool !== null ? [text('mcp.resource.uri', tool)] : []),
-    ...(rpcId === null ? [] : [text('jsonrpc.request.id', rpcId)]),
-    ...(status === null ? [] : [text('jackfield.outcome', status)]),
+    ...(server === null ? [] : [stringAttribute('jackfield.server', server)]),
+    ...(method === null ? [] : [stringAttribute('mcp.method.name', method)]),
+    ...(method === 'tools/call' && tool !== null ? [stringAttribute('gen_ai.tool.name', tool)] : []),
+    ...(method === 'prompts/get' && tool !== null ? [stringAttribute('gen_ai.prompt.name', tool)] : []),
+    ...(method === 'resources/read' && tool !== null ? [stringAttribute('mcp.resource.uri', tool)] : []),
+    ...(rpcId === null ? [] : [stringAttribute('jsonrpc.request.id', rpcId)]),
+    ...(status === null ? [] : [stringAttribute('jackfield.outcome', status)]),
   ]
 }
 
-function text(key: string, value: string): object {
+function stringAttribute(key: string, value: string): object {
   return { key, value: { stringValue: value } }
 }
 
@@ -251,7 +257,7 @@ export function treeOf(events: Events, query: TraceQuery): TraceNode[] {
   const listed = events.list(query)
   const matched = new Set(listed.map(({ id }) => id))
   const all = new Map(listed.map((event) => [event.id, event]))
-  const add = (more: readonly TraceEvent[]): TraceEvent[] =>
+  const addNew = (more: readonly TraceEvent[]): TraceEvent[] =>
     more.filter((event) => {
       if (all.has(event.id)) return false
       all.set(event.id, event)
@@ -259,12 +265,12 @@ export function treeOf(events: Events, query: TraceQuery): TraceNode[] {
     })
   let below = listed
   for (let depth = 0; below.length > 0 && depth < maxDepth; depth++) {
-    below = add(events.effectsOf(below.map(({ id }) => id)))
+    below = addNew(events.effectsOf(below.map(({ id }) => id)))
     for (const { id } of below) matched.add(id)
   }
   let above = listed
   for (let depth = 0; above.length > 0 && depth < maxDepth; depth++) {
-    above = add(events.byIds(above.flatMap((event) => parentOf(event) ?? [])))
+    above = addNew(events.byIds(above.flatMap((event) => parentOf(event) ?? [])))
   }
   const inOrder = [...all.values()].sort((a, b) => a.id - b.id)
   const children = Map.groupBy(inOrder, (event) => {
@@ -325,13 +331,13 @@ function timesOf(event: TraceEvent): { fromMs: number; toMs: number } {
 
 /** Requests with their responses; a response that matches alone includes its request. */
 export function pairsOf(events: Events, { filter = '', ...query }: TraceQuery): TracePair[] {
-  const messages = events.wholes({ ...query, filter: `kind:wire ${filter}` })
-  const have = new Map(messages.map((event) => [event.id, event]))
-  const missing = messages.flatMap(({ reply }) => (reply !== null && !have.has(reply) ? [reply] : []))
-  for (const event of events.wholesOf(missing)) have.set(event.id, event)
-  const firsts = [...have.values()].filter(({ reply }) => reply === null || !have.has(reply))
-  const asked = firsts.filter(({ rpcId, reply }) => rpcId !== null && reply === null).map(({ id }) => id)
-  const answers = new Map(events.answersTo(asked).map((answer) => [answer.reply, answer]))
+  const messages = events.listWhole({ ...query, filter: `kind:wire ${filter}` })
+  const byId = new Map(messages.map((event) => [event.id, event]))
+  const missing = messages.flatMap(({ reply }) => (reply !== null && !byId.has(reply) ? [reply] : []))
+  for (const event of events.wholeByIds(missing)) byId.set(event.id, event)
+  const firsts = [...byId.values()].filter(({ reply }) => reply === null || !byId.has(reply))
+  const requestIds = firsts.filter(({ rpcId, reply }) => rpcId !== null && reply === null).map(({ id }) => id)
+  const answers = new Map(events.answersTo(requestIds).map((answer) => [answer.reply, answer]))
   return firsts
     .sort((a, b) => a.id - b.id)
     .map((message) => {

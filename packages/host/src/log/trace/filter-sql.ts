@@ -17,10 +17,10 @@ export function sqlOf(terms: readonly Term[]): Sql {
   const texts = terms.filter(isText)
   if (texts.length === 0) return facts
   if (texts.length === terms.length) return joined(texts.map((term) => termSql(term, 't')))
-  const whole = joined(texts.map((term) => termSql(term, 'w')))
+  const searches = joined(texts.map((term) => termSql(term, 'w')))
   return {
-    text: `${facts.text} AND EXISTS (SELECT 1 FROM trace w WHERE w.seq = t.seq AND ${whole.text})`,
-    values: [...facts.values, ...whole.values],
+    text: `${facts.text} AND EXISTS (SELECT 1 FROM trace w WHERE w.seq = t.seq AND ${searches.text})`,
+    values: [...facts.values, ...searches.values],
   }
 }
 
@@ -44,9 +44,9 @@ function conditionSql(condition: Condition, row: string): Sql {
     case 'bytes':
       return rangeSql(condition.key === 'dur' ? 't.ms' : 't.bytes', condition)
     case 'id':
-      return among('t.seq', condition.ids)
+      return inList('t.seq', condition.ids)
     case 'row':
-      return among('t.activity', condition.ids)
+      return inList('t.activity', condition.ids)
     case 'cause':
       return causeSql(condition.ids)
     case 'since':
@@ -60,17 +60,17 @@ function conditionSql(condition: Condition, row: string): Sql {
   }
 }
 
-function among(column: string, values: readonly SQLInputValue[]): Sql {
+function inList(column: string, values: readonly SQLInputValue[]): Sql {
   const [only] = values
   if (values.length === 1 && only !== undefined) return { text: `${column} = ?`, values: [only] }
   return { text: `${column} IN (${values.map(() => '?').join(', ')})`, values: [...values] }
 }
 
-function wordSql(column: string, oneOf: readonly string[]): Sql {
-  const exact = oneOf.filter((one) => !one.includes('*'))
-  const globs = oneOf.filter((one) => one.includes('*'))
+function wordSql(column: string, patterns: readonly string[]): Sql {
+  const exact = patterns.filter((one) => !one.includes('*'))
+  const globs = patterns.filter((pattern) => pattern.includes('*'))
   const parts = [
-    ...(exact.length === 0 ? [] : [among(column, exact)]),
+    ...(exact.length === 0 ? [] : [inList(column, exact)]),
     ...globs.map((glob) => ({
       text: `${column} GLOB ?`,
       values: [glob.replace(/[[?]/g, (special) => `[${special}]`)],
@@ -88,25 +88,25 @@ function statusSql(oneOf: readonly string[]): Sql {
 
 function rangeSql(
   column: string,
-  { over, least, below, most }: Extract<Condition, { key: 'dur' | 'bytes' }>,
+  { over, min, below, max }: Extract<Condition, { key: 'dur' | 'bytes' }>,
 ): Sql {
   const bounds: readonly (readonly [string, number | undefined])[] = [
     ['>', over],
-    ['>=', least],
+    ['>=', min],
     ['<', below],
-    ['<=', most],
+    ['<=', max],
   ]
-  const given = bounds.flatMap(([sign, bound]) => (bound === undefined ? [] : [{ sign, bound }]))
+  const comparisons = bounds.flatMap(([sign, bound]) => (bound === undefined ? [] : [{ sign, bound }]))
   return {
-    text: given.map(({ sign }) => `${column} ${sign} ?`).join(' AND '),
-    values: given.map(({ bound }) => bound),
+    text: comparisons.map(({ sign }) => `${column} ${sign} ?`).join(' AND '),
+    values: comparisons.map(({ bound }) => bound),
   }
 }
 
 /** All direct and indirect effects of these events. */
 function causeSql(ids: readonly number[]): Sql {
-  const first = among('s.cause', ids)
-  const answers = among('s.reply', ids)
+  const first = inList('s.cause', ids)
+  const answers = inList('s.reply', ids)
   return {
     text: `t.seq IN (
       WITH RECURSIVE under (seq) AS (
@@ -119,21 +119,28 @@ function causeSql(ids: readonly number[]): Sql {
 }
 
 /** `row`: the alias of the event in the statement. */
-function textSql(wanted: string, row: string): Sql {
-  const plain = pattern(wanted)
+function textSql(searched: string, row: string): Sql {
+  const plainPattern = likePattern(searched)
   // In JSON, quotes and line feeds are escaped.
-  const json = pattern(JSON.stringify(wanted).slice(1, -1))
+  const jsonPattern = likePattern(JSON.stringify(searched).slice(1, -1))
   const like = `LIKE ? ESCAPE '\\'`
-  const asWritten = json === plain ? '' : ` OR (${row}.kind = 'stderr' AND ${row}.payload ${like})`
+  const stderrCondition =
+    jsonPattern === plainPattern ? '' : ` OR (${row}.kind = 'stderr' AND ${row}.payload ${like})`
   return {
-    text: `${row}.payload ${like}${asWritten} OR ${row}.summary ${like} OR (${row}.activity IS NOT NULL AND EXISTS (
+    text: `${row}.payload ${like}${stderrCondition} OR ${row}.summary ${like} OR (${row}.activity IS NOT NULL AND EXISTS (
         SELECT 1 FROM activity a LEFT JOIN activity_end e ON e.activity = a.id
         WHERE a.id = ${row}.activity AND (a.detail ${like} OR e.detail ${like})
       ))`,
-    values: [json, ...(json === plain ? [] : [plain]), plain, json, json],
+    values: [
+      jsonPattern,
+      ...(jsonPattern === plainPattern ? [] : [plainPattern]),
+      plainPattern,
+      jsonPattern,
+      jsonPattern,
+    ],
   }
 }
 
-function pattern(text: string): string {
+function likePattern(text: string): string {
   return `%${text.replace(/[\\%_]/g, (special) => `\\${special}`)}%`
 }

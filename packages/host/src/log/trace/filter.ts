@@ -7,7 +7,7 @@ export const traceKinds: readonly TraceKind[] = [...activityKinds, 'wire', 'http
 /** The terms of a filter; all must match. */
 export type Condition =
   | { key: WordKey; oneOf: readonly string[] }
-  | { key: 'dur' | 'bytes'; over?: number; least?: number; below?: number; most?: number }
+  | { key: 'dur' | 'bytes'; over?: number; min?: number; below?: number; max?: number }
   | { key: 'text'; text: string }
   | { key: 'id' | 'cause' | 'row'; ids: readonly number[] }
   | { key: 'since' | 'until'; atMs: number }
@@ -21,9 +21,9 @@ export interface Term {
 
 type WordKey = 'server' | 'kind' | 'status' | 'method' | 'tool' | 'direction' | 'connection'
 
-const words: readonly WordKey[] = ['server', 'kind', 'status', 'method', 'tool', 'direction', 'connection']
-const keys: readonly string[] = [...words, 'dur', 'bytes', 'text', 'id', 'cause', 'row', 'since', 'until']
-const choices: Readonly<Partial<Record<WordKey, readonly string[]>>> = {
+const wordKeys: readonly WordKey[] = ['server', 'kind', 'status', 'method', 'tool', 'direction', 'connection']
+const keys: readonly string[] = [...wordKeys, 'dur', 'bytes', 'text', 'id', 'cause', 'row', 'since', 'until']
+const allowedValues: Readonly<Partial<Record<WordKey, readonly string[]>>> = {
   kind: traceKinds,
   direction: ['sent', 'received'],
 }
@@ -62,13 +62,13 @@ interface Word {
 const word = /(-?)(?:([A-Za-z]+):)?(?:"((?:[^"\\]|\\.)*)("?)|(\S+))?/y
 
 function* wordsOf(filter: string): Generator<Word> {
-  let at = 0
+  let position = 0
   for (;;) {
-    while (/\s/.test(filter.charAt(at))) at += 1
-    if (at >= filter.length) return
-    word.lastIndex = at
+    while (/\s/.test(filter.charAt(position))) position += 1
+    if (position >= filter.length) return
+    word.lastIndex = position
     const [whole = '', minus = '', key, quoted, close, bare] = word.exec(filter) ?? []
-    const valueColumn = at + 1 + minus.length + (key === undefined ? 0 : key.length + 1)
+    const valueColumn = position + 1 + minus.length + (key === undefined ? 0 : key.length + 1)
     if (quoted !== undefined && close === '')
       throw new TraceFilterError(filter, valueColumn, 'The text that begins here has no closing "')
     const value = quoted?.replace(/\\(.)/g, '$1') ?? bare
@@ -76,10 +76,17 @@ function* wordsOf(filter: string): Generator<Word> {
       const what = key === undefined ? 'Nothing follows the -' : `Nothing follows ${key}:`
       throw new TraceFilterError(filter, valueColumn, what)
     }
-    yield { negated: minus !== '', key, value, quoted: quoted !== undefined, column: at + 1, valueColumn }
-    at += whole.length
-    if (at < filter.length && !/\s/.test(filter.charAt(at)))
-      throw new TraceFilterError(filter, at + 1, 'A space is missing here')
+    yield {
+      negated: minus !== '',
+      key,
+      value,
+      quoted: quoted !== undefined,
+      column: position + 1,
+      valueColumn,
+    }
+    position += whole.length
+    if (position < filter.length && !/\s/.test(filter.charAt(position)))
+      throw new TraceFilterError(filter, position + 1, 'A space is missing here')
   }
 }
 
@@ -91,27 +98,27 @@ function termOf(filter: string, found: Word, now: number): Term {
 function conditionOf(filter: string, found: Word, now: number): Condition {
   const { value, valueColumn, quoted } = found
   const key = found.key?.toLowerCase()
-  const wrong = (message: string): never => {
+  const fail = (message: string): never => {
     throw new TraceFilterError(filter, valueColumn, message)
   }
   if (key === undefined || key === 'text') return { key: 'text', text: value }
-  const wordKey = words.find((known) => known === key)
-  if (wordKey !== undefined) return { key: wordKey, oneOf: wordsFor(wordKey, value, quoted, wrong) }
+  const wordKey = wordKeys.find((known) => known === key)
+  if (wordKey !== undefined) return { key: wordKey, oneOf: wordsFor(wordKey, value, quoted, fail) }
   switch (key) {
     case 'dur':
-      return { key, ...range(key, value, milliseconds, 'ms', wrong) }
+      return { key, ...range(key, value, milliseconds, 'ms', fail) }
     case 'bytes':
-      return { key, ...range(key, value, sizes, 'b', wrong) }
+      return { key, ...range(key, value, sizes, 'b', fail) }
     case 'id':
     case 'cause':
     case 'row': {
       const ids = value.replaceAll('#', '').split(',').map(Number)
-      if (!ids.every((id) => Number.isSafeInteger(id) && id > 0)) wrong(`${key} is a number, not "${value}"`)
+      if (!ids.every((id) => Number.isSafeInteger(id) && id > 0)) fail(`${key} is a number, not "${value}"`)
       return { key, ids }
     }
     case 'since':
     case 'until':
-      return { key, atMs: time(key, value, now, wrong) }
+      return { key, atMs: time(key, value, now, fail) }
   }
   const like =
     keys.find((known) => known.startsWith(key.slice(0, 3))) ?? keys.find((known) => known[0] === key[0])
@@ -123,53 +130,53 @@ function conditionOf(filter: string, found: Word, now: number): Condition {
   )
 }
 
-type Wrong = (message: string) => never
+type Fail = (message: string) => never
 
-function wordsFor(key: WordKey, value: string, quoted: boolean, wrong: Wrong): string[] {
-  const all = quoted ? [value] : value.split(',').filter((one) => one !== '')
-  const known = choices[key]
-  const unknownValue = known && all.find((one) => !one.includes('*') && !known.includes(one))
-  if (known !== undefined && unknownValue !== undefined)
-    wrong(`There is no ${key} "${unknownValue}". There are ${known.join(', ')}`)
-  if (all.length === 0) wrong(`Nothing follows ${key}:`)
-  return all
+function wordsFor(key: WordKey, value: string, quoted: boolean, fail: Fail): string[] {
+  const values = quoted ? [value] : value.split(',').filter((one) => one !== '')
+  const allowed = allowedValues[key]
+  const unknownValue = allowed && values.find((one) => !one.includes('*') && !allowed.includes(one))
+  if (allowed !== undefined && unknownValue !== undefined)
+    fail(`There is no ${key} "${unknownValue}". There are ${allowed.join(', ')}`)
+  if (values.length === 0) fail(`Nothing follows ${key}:`)
+  return values
 }
 
-const rangeForm = /^(?:(>=|<=|>|<)([\d.]+[a-z]*)|([\d.]+[a-z]*)?\.\.([\d.]+[a-z]*)?)$/i
+const rangePattern = /^(?:(>=|<=|>|<)([\d.]+[a-z]*)|([\d.]+[a-z]*)?\.\.([\d.]+[a-z]*)?)$/i
 
 function range(
   key: string,
   value: string,
   units: Readonly<Record<string, number>>,
   unit: string,
-  wrong: Wrong,
-): { over?: number; least?: number; below?: number; most?: number } {
+  fail: Fail,
+): { over?: number; min?: number; below?: number; max?: number } {
   const number = (text: string): number => {
     const [, digits = '', named = ''] = /^(\d+(?:\.\d+)?)([a-z]*)$/i.exec(text) ?? []
     const factor = units[named === '' ? unit : named.toLowerCase()]
     if (digits === '' || factor === undefined)
-      return wrong(`"${text}" is not a number. Units are ${Object.keys(units).join(', ')}`)
+      return fail(`"${text}" is not a number. Units are ${Object.keys(units).join(', ')}`)
     return Number(digits) * factor
   }
-  const [, sign, bound, from, to] = rangeForm.exec(value) ?? []
+  const [, sign, bound, from, to] = rangePattern.exec(value) ?? []
   if (sign !== undefined && bound !== undefined) {
-    const given = number(bound)
-    if (sign === '>') return { over: given }
-    if (sign === '>=') return { least: given }
-    return sign === '<' ? { below: given } : { most: given }
+    const limit = number(bound)
+    if (sign === '>') return { over: limit }
+    if (sign === '>=') return { min: limit }
+    return sign === '<' ? { below: limit } : { max: limit }
   }
   if (from === undefined && to === undefined)
-    return wrong(`${key} is compared, as in ${key}:>500, ${key}:<=20 or ${key}:100..500`)
-  return { ...(from !== undefined && { least: number(from) }), ...(to !== undefined && { most: number(to) }) }
+    return fail(`${key} is compared, as in ${key}:>500, ${key}:<=20 or ${key}:100..500`)
+  return { ...(from !== undefined && { min: number(from) }), ...(to !== undefined && { max: number(to) }) }
 }
 
-function time(key: string, value: string, now: number, wrong: Wrong): number {
+function time(key: string, value: string, now: number, fail: Fail): number {
   const [, count, unit = ''] = /^(\d+(?:\.\d+)?)(s|m|h|d)$/i.exec(value) ?? []
   if (count !== undefined) return now - Number(count) * (milliseconds[unit.toLowerCase()] ?? 1)
-  const at = /^\d{4}-/.test(value) ? Date.parse(value) : Number.NaN
-  if (Number.isNaN(at))
-    return wrong(`${key} is a time such as 90s, 30m, 1h, 7d or 2027-01-31T12:00, not "${value}"`)
-  return at
+  const timeMs = /^\d{4}-/.test(value) ? Date.parse(value) : Number.NaN
+  if (Number.isNaN(timeMs))
+    return fail(`${key} is a time such as 90s, 30m, 1h, 7d or 2027-01-31T12:00, not "${value}"`)
+  return timeMs
 }
 
 /** An invalid filter: the message has the position, the reason and what is allowed there. */

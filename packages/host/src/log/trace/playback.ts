@@ -19,7 +19,7 @@ export interface PlaybackOptions {
 const methodNotFound = -32601
 const invalidParams = -32602
 const internalError = -32603
-const maxLevels = 64
+const maxDepth = 64
 
 /**
  * Responds over standard streams as the recorded server did, in its revision, until the input ends. A request is identified by
@@ -30,7 +30,7 @@ export async function playBack(
   server: RecordedServer,
   { input, output, onMismatch }: PlaybackOptions,
 ): Promise<void> {
-  const turns = new Map<string, number>()
+  const timesPlayed = new Map<string, number>()
   const questions = new Map<string, (answer: JsonRecord) => void>()
   let requestCount = 0
 
@@ -40,25 +40,28 @@ export async function playBack(
 
   /** The next exchange to play. */
   function next(method: string, params: JsonRecord): RecordedExchange | undefined {
-    const wanted = requestKey(method, params)
-    const same = server.exchanges.filter((one) => requestKey(one.method, one.params) === wanted)
-    const turn = turns.get(wanted) ?? 0
-    turns.set(wanted, turn + 1)
-    return same[Math.min(turn, same.length - 1)]
+    const key = requestKey(method, params)
+    const matching = server.exchanges.filter(
+      (exchange) => requestKey(exchange.method, exchange.params) === key,
+    )
+    const played = timesPlayed.get(key) ?? 0
+    timesPlayed.set(key, played + 1)
+    return matching[Math.min(played, matching.length - 1)]
   }
 
   function refuse(id: unknown, method: string, params: JsonRecord): void {
-    const alike = server.exchanges.filter((one) => one.method === method)
-    if (method === 'ping' || (method === 'logging/setLevel' && alike.length === 0)) {
+    const sameMethod = server.exchanges.filter((exchange) => exchange.method === method)
+    if (method === 'ping' || (method === 'logging/setLevel' && sameMethod.length === 0)) {
       send({ id, result: {} })
       return
     }
-    const error = alike.length === 0 ? unknownMethod(method, server) : unknownParams(method, params, alike)
+    const error =
+      sameMethod.length === 0 ? unknownMethod(method, server) : unknownParams(method, params, sameMethod)
     onMismatch?.(error.message)
     send({ id, error })
   }
 
-  async function ask(message: JsonRecord, expected: JsonRecord): Promise<string | undefined> {
+  async function askAndCompare(message: JsonRecord, expected: JsonRecord): Promise<string | undefined> {
     requestCount += 1
     const id = `recorded-${requestCount}`
     const answered = new Promise<JsonRecord>((resolve) => questions.set(id, resolve))
@@ -75,11 +78,11 @@ export async function playBack(
     const meta = isRecord(params['_meta']) ? params['_meta'] : {}
     for (const { message, answer } of exchange.before) {
       if (answer === undefined) {
-        const expected = expectedAs(message, id, meta['progressToken'])
+        const expected = adaptNotification(message, id, meta['progressToken'])
         if (expected !== undefined) send(expected)
         continue
       }
-      const problem = await ask(message, answer)
+      const problem = await askAndCompare(message, answer)
       if (problem !== undefined) {
         onMismatch?.(problem)
         return send({ id, error: { code: internalError, message: problem } })
@@ -108,9 +111,9 @@ async function* linesOf(input: Readable): AsyncGenerator<string> {
   let pieces: string[] = []
   let length = 0
   for await (const chunk of input) {
-    const [more = '', ...others] = String(chunk).split('\n')
-    pieces.push(more)
-    length += more.length
+    const [rest = '', ...others] = String(chunk).split('\n')
+    pieces.push(rest)
+    length += rest.length
     const last = others.pop()
     if (last !== undefined) {
       yield pieces.join('')
@@ -128,14 +131,14 @@ async function* linesOf(input: Readable): AsyncGenerator<string> {
 function messageIn(line: string): JsonRecord | undefined {
   try {
     const value: unknown = readJson(line)
-    return isRecord(value) && !isDeeper(value, maxLevels) ? value : undefined
+    return isRecord(value) && !isDeeper(value, maxDepth) ? value : undefined
   } catch {
     return undefined
   }
 }
 
 /** A notification with the ids of the current request; undefined for progress without a token. */
-function expectedAs(message: JsonRecord, id: unknown, token: unknown): JsonRecord | undefined {
+function adaptNotification(message: JsonRecord, id: unknown, token: unknown): JsonRecord | undefined {
   const params = isRecord(message['params']) ? message['params'] : {}
   if ('progressToken' in params) {
     return token === undefined ? undefined : { ...message, params: { ...params, progressToken: token } }
@@ -152,17 +155,21 @@ interface Mismatch {
 }
 
 function unknownMethod(method: string, { exchanges }: RecordedServer): Mismatch {
-  const methods = [...new Set(exchanges.map((one) => one.method))].join(', ')
+  const methods = [...new Set(exchanges.map((exchange) => exchange.method))].join(', ')
   return {
     code: methodNotFound,
     message: oneLine(`The recording has no ${method}. It has ${methods || 'none'}`),
   }
 }
 
-function unknownParams(method: string, params: JsonRecord, alike: readonly RecordedExchange[]): Mismatch {
-  const wanted = withoutMeta(params)
-  const [nearest] = alike
-    .map((one) => ({ one, changes: changesBetween(withoutMeta(one.params), wanted) }))
+function unknownParams(
+  method: string,
+  params: JsonRecord,
+  sameMethod: readonly RecordedExchange[],
+): Mismatch {
+  const requested = withoutMeta(params)
+  const [nearest] = sameMethod
+    .map((exchange) => ({ one: exchange, changes: changesBetween(withoutMeta(exchange.params), requested) }))
     .sort((a, b) => a.changes.length - b.changes.length)
   const first = nearest?.changes[0]
   const where =

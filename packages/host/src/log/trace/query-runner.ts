@@ -15,11 +15,11 @@ export type QueryRequest =
   | { format: TraceFormat; query: TraceQuery }
 
 /** Messages of the thread on a request's port: values, each after the previous one was acknowledged, then `end`. */
-export type Answer<T> = { value: T } | { end: true } | { problem: string; fault: StoreFault | 'invalid' }
+export type ThreadReply<T> = { value: T } | { end: true } | { problem: string; fault: StoreFault | 'invalid' }
 
-const program = fileURLToPath(new URL(`./query-thread${extname(import.meta.url)}`, import.meta.url))
+const threadFile = fileURLToPath(new URL(`./query-thread${extname(import.meta.url)}`, import.meta.url))
 /** Store size in bytes up to which a query is faster than a message to a thread and back. */
-const smallStore = 4_000_000
+const maxDirectBytes = 4_000_000
 /** Idle milliseconds after which the thread ends. */
 const idleMs = 30_000
 
@@ -39,7 +39,10 @@ export class QueryRunner {
     this.#queries = () => createQueries(table(), now)
   }
 
-  /** Rejects with a TraceFilterError, an McpError 'INVALID' or 'CONNECTION_CLOSED', or a StoreError. */
+  /**
+   * Runs one query.
+   * @throws TraceFilterError, an McpError 'INVALID' or 'CONNECTION_CLOSED', or a StoreError
+   */
   async run<K extends QueryName>(name: K, input: QueryInput<K>): Promise<QueryResult<K>> {
     this.#refuseWhenClosed()
     // A filter error names a position, so it is thrown here.
@@ -49,6 +52,7 @@ export class QueryRunner {
     throw interrupted()
   }
 
+  /** Exports events as chunks of text. Throws as `run`. */
   async *export(format: TraceFormat, query: TraceQuery): AsyncGenerator<string, void, undefined> {
     this.#refuseWhenClosed()
     parseFilter(query.filter ?? '', this.#now())
@@ -67,10 +71,10 @@ export class QueryRunner {
 
   #isSmall(): boolean {
     const { file, size } = this.#table()
-    return file === undefined || size() <= smallStore
+    return file === undefined || size() <= maxDirectBytes
   }
 
-  /** The values that the thread sends for a request. */
+  /** Sends a request to the thread and yields the values of its replies. */
   async *#request<T>(request: QueryRequest): AsyncGenerator<T, void, undefined> {
     clearTimeout(this.#idle)
     this.#table().flush()
@@ -80,9 +84,9 @@ export class QueryRunner {
     port.once('close', () => closed.abort())
     this.#open += 1
     try {
-      const received = async (): Promise<Answer<T>> => (await once(port, 'message', { signal }))[0]
+      const received = async (): Promise<ThreadReply<T>> => (await once(port, 'message', { signal }))[0]
       let next = received()
-      this.#started().postMessage({ port: port2, request }, [port2])
+      this.#startedThread().postMessage({ port: port2, request }, [port2])
       for (;;) {
         const answer = await next.catch((error: unknown) =>
           Promise.reject(signal.aborted ? interrupted() : error),
@@ -100,9 +104,9 @@ export class QueryRunner {
     }
   }
 
-  #started(): Worker {
+  #startedThread(): Worker {
     if (this.#thread !== undefined) return this.#thread
-    const thread = new Worker(program, {
+    const thread = new Worker(threadFile, {
       workerData: this.#table().file,
       env: {},
       execArgv: ['--disable-warning=ExperimentalWarning'],

@@ -5,7 +5,7 @@ import { McpError } from '@jackfield/sdk'
 import { reasonOf } from '../../shared/text.ts'
 import { asStoreError, faultOf } from '../store/store-error.ts'
 import { createQueries } from './queries.ts'
-import type { Answer, QueryRequest } from './query-runner.ts'
+import type { QueryRequest, ThreadReply } from './query-runner.ts'
 
 /** The thread in which a `QueryRunner` runs queries: one read-only connection. */
 
@@ -19,7 +19,7 @@ const queries = createQueries(
 )
 
 parentPort?.on('message', ({ port, request }: { port: MessagePort; request: QueryRequest }) => {
-  const send = (answer: Answer<unknown>): void => port.postMessage(answer)
+  const send = (answer: ThreadReply<unknown>): void => port.postMessage(answer)
   const closed = new AbortController()
   port.once('close', () => closed.abort())
   const acknowledged = (): Promise<unknown> => once(port, 'message', { signal: closed.signal })
@@ -34,7 +34,7 @@ parentPort?.on('message', ({ port, request }: { port: MessagePort; request: Quer
 
 async function serve(
   request: QueryRequest,
-  send: (answer: Answer<unknown>) => void,
+  send: (answer: ThreadReply<unknown>) => void,
   acknowledged: () => Promise<unknown>,
 ): Promise<void> {
   const values =

@@ -13,13 +13,13 @@ import type {
 } from '../../types/index.ts'
 import type { Events } from './events.ts'
 
-type Open = { -readonly [K in keyof RecordedExchange]: RecordedExchange[K] } & {
+type OpenExchange = { -readonly [K in keyof RecordedExchange]: RecordedExchange[K] } & {
   before: { message: JsonRecord; answer?: JsonRecord }[]
   token: unknown
 }
 
 /** Maximum nesting of a recording: that of a message, and of the levels around it. */
-const maxLevels = 64 + 8
+const maxDepth = 64 + 8
 
 /**
  * The responses of servers, in the order of their requests.
@@ -38,7 +38,7 @@ export function recordingOf(events: Events, query: TraceQuery, now: number): Rec
   const servers: Record<string, RecordedServer> = {}
   for (const { server, connection } of connections) {
     const name = String(server)
-    const messages = events.wholes({
+    const messages = events.listWhole({
       filter: `kind:wire connection:${JSON.stringify(connection)}`,
       limit: Number.MAX_SAFE_INTEGER,
     })
@@ -54,36 +54,40 @@ export function recordingOf(events: Events, query: TraceQuery, now: number): Rec
 
 /** One connection's requests with all related messages. */
 function recordedConnection(messages: readonly WholeTraceEvent[]): RecordedServer {
-  const exchanges: Open[] = []
-  const open = new Map<number, Open>()
+  const exchanges: OpenExchange[] = []
+  const open = new Map<number, OpenExchange>()
   const questions = new Map<number, { answer?: JsonRecord }>()
   let revision: string | null = null
   for (const event of messages) {
     const message = messageOf(event)
     const { method, params, result, error } = message
-    const given = isRecord(params) ? params : {}
+    const paramsRecord = isRecord(params) ? params : {}
     if (event.direction === 'sent' && typeof method === 'string') {
       if (event.rpcId === null) continue
-      revision = revisionIn(given) ?? revision
-      const token = isRecord(given['_meta']) ? given['_meta']['progressToken'] : undefined
-      const exchange: Open = { method, params: given, before: [], token }
+      revision = revisionIn(paramsRecord) ?? revision
+      const token = isRecord(paramsRecord['_meta']) ? paramsRecord['_meta']['progressToken'] : undefined
+      const exchange: OpenExchange = { method, params: paramsRecord, before: [], token }
       exchanges.push(exchange)
       open.set(event.id, exchange)
     } else if (typeof method === 'string') {
       const entry: { message: JsonRecord; answer?: JsonRecord } = {
         message: { method, ...(isRecord(params) && { params }) },
       }
-      ownerOf(given, open)?.before.push(entry)
+      exchangeFor(paramsRecord, open)?.before.push(entry)
       if (event.rpcId !== null) questions.set(event.id, entry)
     } else {
       const answer = isRecord(result) ? { result } : { error }
       const question = event.reply === null ? undefined : questions.get(event.reply)
       if (question !== undefined) question.answer = answer
-      const asked = event.reply === null ? undefined : open.get(event.reply)
-      if (event.reply === null || asked === undefined) continue
+      const exchange = event.reply === null ? undefined : open.get(event.reply)
+      if (event.reply === null || exchange === undefined) continue
       open.delete(event.reply)
-      asked.answer = answer
-      if (asked.method === 'initialize' && isRecord(result) && typeof result['protocolVersion'] === 'string')
+      exchange.answer = answer
+      if (
+        exchange.method === 'initialize' &&
+        isRecord(result) &&
+        typeof result['protocolVersion'] === 'string'
+      )
         revision = result['protocolVersion']
     }
   }
@@ -101,7 +105,7 @@ function messageOf(event: WholeTraceEvent): JsonRecord {
 }
 
 /** The request of a notification or server request: by its token, else the last open one. */
-function ownerOf(params: JsonRecord, open: ReadonlyMap<number, Open>): Open | undefined {
+function exchangeFor(params: JsonRecord, open: ReadonlyMap<number, OpenExchange>): OpenExchange | undefined {
   const all = [...open.values()]
   if (params['progressToken'] !== undefined) return all.find(({ token }) => token === params['progressToken'])
   const subscribed = isRecord(params['_meta']) && subscriptionKey in params['_meta']
@@ -128,29 +132,31 @@ export function parseRecording(text: string): Recording {
   } catch (error) {
     throw new McpError('INVALID', `It is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
-  const wrong = (what: string): never => {
+  const fail = (what: string): never => {
     throw new FixableError('INVALID', `It is not a recording of Jackfield: ${what}`, [{ action: 'record' }])
   }
-  if (isDeeper(value, maxLevels)) return wrong('it is nested too deeply')
-  if (!isRecord(value) || value['format'] !== 'jackfield-recording')
-    return wrong('"format" has another value')
+  if (isDeeper(value, maxDepth)) return fail('it is nested too deeply')
+  if (!isRecord(value) || value['format'] !== 'jackfield-recording') return fail('"format" has another value')
   const { version, at, servers } = value
-  if (version !== 1) return wrong(`its version is ${oneLine(inWords(version))}, and this Jackfield reads 1`)
-  if (!isRecord(servers)) return wrong('"servers" is missing')
-  const read = Object.entries(servers).map(([name, server]) => {
+  if (version !== 1) return fail(`its version is ${oneLine(inWords(version))}, and this Jackfield reads 1`)
+  if (!isRecord(servers)) return fail('"servers" is missing')
+  const parsedServers = Object.entries(servers).map(([name, server]) => {
     if (!isRecord(server) || !Array.isArray(server['exchanges']))
-      return wrong(`${oneLine(name)} has no "exchanges"`)
+      return fail(`${oneLine(name)} has no "exchanges"`)
     const { revision, exchanges } = server
-    const own = exchanges.map(
-      (exchange, n) => exchangeOf(exchange) ?? wrong(`exchange ${n} of ${oneLine(name)} is invalid`),
+    const parsedExchanges = exchanges.map(
+      (exchange, index) => exchangeOf(exchange) ?? fail(`exchange ${index} of ${oneLine(name)} is invalid`),
     )
-    return [name, { revision: typeof revision === 'string' ? revision : null, exchanges: own }] as const
+    return [
+      name,
+      { revision: typeof revision === 'string' ? revision : null, exchanges: parsedExchanges },
+    ] as const
   })
   return {
     format: 'jackfield-recording',
     version: 1,
     at: typeof at === 'string' ? at : '',
-    servers: Object.fromEntries(read),
+    servers: Object.fromEntries(parsedServers),
   }
 }
 
@@ -197,15 +203,19 @@ export function changesBetween(before: unknown, after: unknown): ResultChange[] 
       changes.push({ path, ...defined({ before: a, after: b }) })
       return
     }
-    const [one, other] = [new Map(Object.entries(a)), new Map(Object.entries(b))]
-    for (const name of new Set([...one.keys(), ...other.keys()]))
-      compare(`${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, one.get(name), other.get(name))
+    const [beforeMembers, afterMembers] = [new Map(Object.entries(a)), new Map(Object.entries(b))]
+    for (const name of new Set([...beforeMembers.keys(), ...afterMembers.keys()]))
+      compare(
+        `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        beforeMembers.get(name),
+        afterMembers.get(name),
+      )
   }
   compare('', before, after)
   return changes
 }
 
-/** `_meta` belongs to one transmission, not to the content. */
+/** A value without `_meta`, which belongs to one transmission and not to the content. */
 export function withoutMeta(value: unknown): unknown {
   if (!isRecord(value)) return value
   const { _meta: _, ...rest } = value
@@ -230,11 +240,11 @@ export interface RecordingChange {
 export function recordingChanges(first: Recording, second: Recording): RecordingChange[] {
   const names = new Set([...Object.keys(first.servers), ...Object.keys(second.servers)])
   return [...names].flatMap((server) => {
-    const [one, other] = [byRequest(first, server), byRequest(second, server)]
-    return [...new Set([...one.keys(), ...other.keys()])].flatMap((key) => {
-      const [before = [], after = []] = [one.get(key), other.get(key)]
-      return Array.from({ length: Math.max(before.length, after.length) }, (_, n): RecordingChange[] => {
-        const [a, b] = [before[n], after[n]]
+    const [firstRequests, secondRequests] = [byRequest(first, server), byRequest(second, server)]
+    return [...new Set([...firstRequests.keys(), ...secondRequests.keys()])].flatMap((key) => {
+      const [before = [], after = []] = [firstRequests.get(key), secondRequests.get(key)]
+      return Array.from({ length: Math.max(before.length, after.length) }, (_, index): RecordingChange[] => {
+        const [a, b] = [before[index], after[index]]
         const { method, params } = a ?? b ?? { method: '', params: {} }
         if (a === undefined || b === undefined)
           return [{ server, method, params, only: a === undefined ? 'second' : 'first', changes: [] }]
@@ -248,12 +258,12 @@ export function recordingChanges(first: Recording, second: Recording): Recording
 type Exchange = Recording['servers'][string]['exchanges'][number]
 
 function byRequest(recording: Recording, server: string): Map<string, Exchange[]> {
-  const own = Object.hasOwn(recording.servers, server) ? recording.servers[server] : undefined
-  return Map.groupBy(own?.exchanges ?? [], ({ method, params }) => requestKey(method, params))
+  const recorded = Object.hasOwn(recording.servers, server) ? recording.servers[server] : undefined
+  return Map.groupBy(recorded?.exchanges ?? [], ({ method, params }) => requestKey(method, params))
 }
 
-/** Connection setup requests, which are the same for every client. */
-const occurrences: ReadonlySet<string> = new Set([
+/** Methods whose requests count as equal whatever their params: they depend on the client. */
+const setupMethods: ReadonlySet<string> = new Set([
   'initialize',
   'server/discover',
   'subscriptions/listen',
@@ -262,5 +272,5 @@ const occurrences: ReadonlySet<string> = new Set([
 
 /** A key that is equal for equal requests, independent of sender and time. */
 export function requestKey(method: string, params: unknown): string {
-  return occurrences.has(method) ? method : `${method} ${canonical(withoutMeta(params))}`
+  return setupMethods.has(method) ? method : `${method} ${canonical(withoutMeta(params))}`
 }

@@ -6,11 +6,14 @@ import type { Events } from './events.ts'
 import { changesBetween, withoutMeta } from './recording.ts'
 
 /** Maximum nesting depth for replay; deeper values cannot be compared completely. */
-const maxLevels = 256
+const maxDepth = 256
 
 const methods: readonly ReplayRequest['method'][] = ['tools/call', 'resources/read', 'prompts/get']
 
-/** The request of an event. Throws an McpError 'INVALID' if it has none that can be repeated. */
+/**
+ * The request of an event, to be repeated.
+ * @throws McpError 'NOT_FOUND' for an unknown event, 'INVALID' if it has no request that can be repeated
+ */
 export function requestOf(events: Events, id: number): ReplayRequest {
   const event = events.get(id)
   if (event === undefined) throw new McpError('NOT_FOUND', `There is no event ${id} in the log`)
@@ -35,7 +38,7 @@ function ofRow(events: Events, event: WholeTraceEvent, method: ReplayRequest['me
       .effectsOf([event.id])
       .find(({ kind, direction }) => kind === 'wire' && direction === 'sent')
     const sent = message && events.get(message.id)
-    if (sent === undefined) throw notWhole(event)
+    if (sent === undefined) throw cutError(event)
     return ofMessage(sent, method, events.answersTo([sent.id])[0])
   }
   const result = 'result' in cut ? undefined : detail['result']
@@ -48,7 +51,7 @@ function ofMessage(
   answer: WholeTraceEvent | undefined,
 ): ReplayRequest {
   const params = isRecord(event.payload) ? event.payload['params'] : undefined
-  if (event.cut !== undefined || !isRecord(params)) throw notWhole(event)
+  if (event.cut !== undefined || !isRecord(params)) throw cutError(event)
   const result = answer !== undefined && isRecord(answer.payload) ? answer.payload['result'] : undefined
   return requestWith(event, method, params['arguments'], isRecord(result) ? result : undefined)
 }
@@ -68,42 +71,46 @@ function requestWith(
   }
 }
 
-function notWhole({ id, summary }: WholeTraceEvent): McpError {
+function cutError({ id, summary }: WholeTraceEvent): McpError {
   return new McpError(
     'INVALID',
     `Event ${id} (${summary}) was too long to be stored whole, so it cannot be repeated`,
   )
 }
 
-type Doing = Pick<Host, 'call' | 'read' | 'prompt' | 'tools' | 'prompts'>
+type ReplayHost = Pick<Host, 'call' | 'read' | 'prompt' | 'tools' | 'prompts'>
 
 /** Repeats a request as a request of the user, and compares the results. */
-export async function replayed(
-  host: Doing,
+export async function replay(
+  host: ReplayHost,
   request: ReplayRequest,
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<Replay> {
-  if (isDeeper([request.arguments, request.result], maxLevels))
+  if (isDeeper([request.arguments, request.result], maxDepth))
     throw new McpError('INVALID', 'The request is nested too deeply to be repeated')
   const until = signal === undefined ? {} : { signal }
-  const { result, denied } = await done(host, request, until)
+  const { result, denied } = await perform(host, request, until)
   const { result: before } = request
   if (before === undefined || denied) return { request, result, denied }
   return { request, result, denied, changes: changesBetween(comparable(before), comparable(result)) }
 }
 
-async function done(
-  host: Doing,
+async function perform(
+  host: ReplayHost,
   { method, server, target, arguments: args }: ReplayRequest,
   until: { signal?: AbortSignal },
 ): Promise<Pick<Replay, 'result' | 'denied'>> {
   if (method === 'resources/read') return { result: await host.read(server, target, until), denied: false }
   if (method === 'prompts/get') {
-    const entry = host.prompts().find((one) => one.server === server && one.prompt.name === target)
+    const entry = host
+      .prompts()
+      .find((candidate) => candidate.server === server && candidate.prompt.name === target)
     if (entry === undefined) throw unknown('prompt', server, target)
     return { result: await host.prompt(entry.name, texts(args), until), denied: false }
   }
-  const entry = host.tools().find((one) => one.server === server && one.tool.name === target)
+  const entry = host
+    .tools()
+    .find((candidate) => candidate.server === server && candidate.tool.name === target)
   if (entry === undefined) throw unknown('tool', server, target)
   const { result, denied, error } = await host.call(
     entry.name,
@@ -123,7 +130,7 @@ function texts(args: Readonly<JsonRecord>): Record<string, string> {
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, inWords(value)]))
 }
 
-/** Only the result is compared, not `_meta`. */
+/** A result without members that can differ between equal results. */
 function comparable(result: unknown): unknown {
   const value = withoutMeta(result)
   if (!isRecord(value)) return value

@@ -61,8 +61,8 @@ function modelsOf(events: Events, query: TraceQuery): TraceStatistics['models'] 
 }
 
 /** The value at a percentile of sorted values. */
-function quantile(sorted: readonly number[], share: number): number | null {
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null
+function quantile(sorted: readonly number[], percentile: number): number | null {
+  return sorted[Math.max(0, Math.ceil(sorted.length * percentile) - 1)] ?? null
 }
 
 const maxBins = 10_000

@@ -14,7 +14,7 @@ interface TapDeps {
   table: TraceTable
   activeRequests: ActiveRequests
   redactor: SecretRedactor
-  /** Whether messages are logged. */
+  /** Whether messages are recorded. */
   keep: boolean
   /** Additional headers with credentials. */
   maskedHeaders: readonly string[]
@@ -62,7 +62,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
   /** Server requests of the session era, by their params. */
   const questions = new WeakMap<object, TraceEntry>()
 
-  const write = (row: Written): TraceEntry | undefined => {
+  const write = (row: NewEvent): TraceEntry | undefined => {
     if (!deps.keep) return undefined
     try {
       return table.add({ ...row, ...storedPayload(row.payload), at: now(), tick: tick(), server, connection })
@@ -122,7 +122,7 @@ export function createTap(server: string, deps: TapDeps): Tap {
   function answer(direction: 'sent' | 'received', message: JsonRpcMessage): void {
     if ('method' in message) return
     const pending = open[direction === 'sent' ? 'received' : 'sent']
-    const asked = message.id === undefined ? undefined : pending.get(message.id)
+    const request = message.id === undefined ? undefined : pending.get(message.id)
     if (message.id !== undefined) pending.delete(message.id)
     if (direction === 'received' && message.id !== undefined) rowOf.delete(message.id)
     const failed = 'error' in message || message.result['isError'] === true
@@ -131,14 +131,14 @@ export function createTap(server: string, deps: TapDeps): Tap {
     write({
       kind: 'wire',
       direction,
-      method: asked?.method ?? null,
-      tool: asked?.tool ?? null,
+      method: request?.method ?? null,
+      tool: request?.tool ?? null,
       rpc: message.id === undefined ? null : JSON.stringify(message.id),
-      cause: asked?.cause ?? null,
-      reply: asked?.entry ?? null,
+      cause: request?.cause ?? null,
+      reply: request?.entry ?? null,
       status: failed ? 'error' : 'ok',
-      ms: asked === undefined ? null : round(tick() - asked.tick),
-      summary: redactor.text(oneLine(`${asked?.method ?? 'answer'}: ${outcome}`)),
+      ms: request === undefined ? null : round(tick() - request.tick),
+      summary: redactor.text(oneLine(`${request?.method ?? 'answer'}: ${outcome}`)),
       payload: redactor.value(message),
     })
   }
@@ -149,18 +149,18 @@ export function createTap(server: string, deps: TapDeps): Tap {
       const entry = questions.get(params)
       if (entry !== undefined && row !== undefined) table.setCause(entry, { activity: row })
     }
-    const own = row ?? (by === 'client' ? originRow(method, params) : undefined)
-    if (own === undefined) return undefined
+    const activityRow = row ?? (by === 'client' ? originRow(method, params) : undefined)
+    if (activityRow === undefined) return undefined
     const span: TelemetrySpan = {
-      meta: (by === 'client' && deps.traceparents?.of(own)) || {},
+      meta: (by === 'client' && deps.traceparents?.of(activityRow)) || {},
       sent: (id) => {
         if (rowOf.size >= maxOpen) rowOf.clear()
-        rowOf.set(id, own)
+        rowOf.set(id, activityRow)
       },
       run: (work) => work(),
       end: () => {},
     }
-    spans.set(span, own)
+    spans.set(span, activityRow)
     return span
   }
 
@@ -171,9 +171,9 @@ export function createTap(server: string, deps: TapDeps): Tap {
   const send: Fetch = async (url, init) => {
     const since = tick()
     const body = typeof init.body === 'string' ? bodyOf(init.body) : undefined
-    const asked = body?.id === undefined ? undefined : open.sent.get(body.id)
+    const openRequest = body?.id === undefined ? undefined : open.sent.get(body.id)
     const method = init.method ?? 'GET'
-    const note = (status: string, facts: Record<string, unknown>, said: string): void => {
+    const note = (status: string, details: Record<string, unknown>, outcome: string): void => {
       const request = {
         method,
         url: maskedUrl(url),
@@ -184,14 +184,14 @@ export function createTap(server: string, deps: TapDeps): Tap {
         kind: 'http',
         direction: 'sent',
         method: body?.method ?? null,
-        tool: asked?.tool ?? null,
+        tool: openRequest?.tool ?? null,
         rpc: body?.id === undefined ? null : JSON.stringify(body.id),
-        cause: asked?.entry ?? null,
+        cause: openRequest?.entry ?? null,
         reply: null,
         status,
         ms: round(tick() - since),
-        summary: redactor.text(oneLine(`${method} ${new URL(request.url).pathname} → ${said}`)),
-        payload: redactor.value({ request, ...facts }),
+        summary: redactor.text(oneLine(`${method} ${new URL(request.url).pathname} → ${outcome}`)),
+        payload: redactor.value({ request, ...details }),
       })
     }
     try {
@@ -215,9 +215,9 @@ export function createTap(server: string, deps: TapDeps): Tap {
       else answer(direction, message)
     },
     telemetry: {
-      begin(given) {
+      begin(telemetryRequest) {
         try {
-          return begin(given)
+          return begin(telemetryRequest)
         } catch (error) {
           deps.failed(error)
           return undefined
@@ -228,11 +228,14 @@ export function createTap(server: string, deps: TapDeps): Tap {
   }
 }
 
-type Written = Omit<NewTraceRow, 'at' | 'tick' | 'server' | 'connection' | 'bytes' | 'payload' | 'sha256'> & {
+type NewEvent = Omit<
+  NewTraceRow,
+  'at' | 'tick' | 'server' | 'connection' | 'bytes' | 'payload' | 'sha256'
+> & {
   payload: unknown
 }
 
-/** A payload for the store: whole, or its start and the hash of all of it. */
+/** A payload as it is stored: whole, or its beginning and the hash of the whole. */
 export function storedPayload(payload: unknown): Pick<NewTraceRow, 'payload' | 'bytes' | 'sha256'> {
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
   const bytes = Buffer.byteLength(text)
@@ -281,29 +284,29 @@ const secretHeaders: readonly string[] = [
 ]
 const secretName =
   /(?:^|[-_])(?:token|secret|key|password|auth|signature|session|code|sig)(?:$|[-_])|api-?key/i
-const hidden = '[masked]'
+const mask = '[masked]'
 
 /** Headers by lower-case name; those that may contain credentials, or are in `more`, are masked. */
 function maskedHeaders(headers: Headers, more: readonly string[] = []): Record<string, string> {
   const all = new Set([...secretHeaders, ...more.map((name) => name.toLowerCase())])
   return Object.fromEntries(
-    [...headers].map(([name, value]) => [name, all.has(name) || soundsSecret(name) ? hidden : value]),
+    [...headers].map(([name, value]) => [name, all.has(name) || isSecretName(name) ? mask : value]),
   )
 }
 
 /** A URL without possible credentials. */
-function maskedUrl(given: URL): string {
-  const url = new URL(given)
+function maskedUrl(original: URL): string {
+  const url = new URL(original)
   if (url.username !== '') url.username = 'masked'
   if (url.password !== '') url.password = 'masked'
   for (const name of new Set(url.searchParams.keys())) {
-    if (secretName.test(name)) url.searchParams.set(name, hidden)
+    if (secretName.test(name)) url.searchParams.set(name, mask)
   }
   return url.href
 }
 
 /** The protocol's own headers identify the session and are no credentials. */
-function soundsSecret(name: string): boolean {
+function isSecretName(name: string): boolean {
   return secretName.test(name) && !name.startsWith('mcp-')
 }
 

@@ -6,10 +6,10 @@ import type { Host, HostConnectOptions, HostEvent, LogSettings, TraceService } f
 import type { TraceTable } from '../store/trace-table.ts'
 import { Events } from './events.ts'
 import { QueryRunner } from './query-runner.ts'
-import { replayed, requestOf } from './replay.ts'
+import { replay, requestOf } from './replay.ts'
 import { createSpanIds, createTap, createTraceparents, storedPayload, type Tap } from './tap.ts'
 
-/** The log for inspectors, and its writers. */
+/** The message log, and the recorders that write it. */
 export interface Trace extends TraceService {
   /** Returns the recorder of a new connection of a server. */
   tap(server: string, options?: HostConnectOptions): () => Tap
@@ -17,13 +17,15 @@ export interface Trace extends TraceService {
   close(): Promise<void>
 }
 
-type Doing = Pick<Host, 'on' | 'call' | 'read' | 'prompt' | 'tools' | 'prompts'>
+type TraceHost = Pick<Host, 'on' | 'call' | 'read' | 'prompt' | 'tools' | 'prompts'>
 
 const globalFetch: Fetch = (url, init) => fetch(url, init)
+/** Maximum causes that are followed to the root of an event. */
 const maxDepth = 64
+
 /** Creates the message log. `table` is called on the first read or write. */
 export function createTrace(
-  host: Doing,
+  host: TraceHost,
   activeRequests: ActiveRequests,
   redactor: SecretRedactor,
   table: () => TraceTable,
@@ -81,7 +83,7 @@ export function createTrace(
     }
   }
 
-  let hears = false
+  let isListening = false
   const onEvent = (event: HostEvent): void => {
     if (event.type === 'stderr') note('stderr', event.server, event.text)
     if (event.type === 'warning') note('warning', event.server, event.message)
@@ -89,9 +91,9 @@ export function createTrace(
 
   return {
     tap(server, options = {}) {
-      if (!hears) host.on(onEvent, ['stderr', 'warning'])
-      if (!hears && !keep) table().trim()
-      hears = true
+      if (!isListening) host.on(onEvent, ['stderr', 'warning'])
+      if (!isListening && !keep) table().trim()
+      isListening = true
       return () => {
         const { salt, eventOf } = table()
         const ids = createSpanIds(salt)
@@ -131,6 +133,6 @@ export function createTrace(
     recording: (query = {}) => queries.run('recording', query),
     close: () => queries.close(),
     request: (id) => requestOf(events, id),
-    replay: (request, options) => replayed(host, request, options),
+    replay: (request, options) => replay(host, request, options),
   }
 }

@@ -27,7 +27,7 @@ import { defaults, type Events, type Running } from './running.ts'
 /** Declares support for app pages. */
 const apps: ClientExtension = { id: uiExtension, settings: { mimeTypes: [appMimeType] } }
 
-interface ConnectingDeps {
+interface ConnectionFactoryDeps {
   options: HostOptions
   taskExtension: Tasks['extension']
   /** The state of each server, updated here. */
@@ -62,12 +62,12 @@ const phrases: Readonly<Record<ConnectionState['state'], string>> = {
   disabled: 'is disabled',
 }
 
-/** Creates the connections of a host, with the options and handlers of each server. */
-export class Connecting {
-  readonly #deps: ConnectingDeps
+/** Creates the connections to the servers of a host, with the handlers for their requests. */
+export class ConnectionFactory {
+  readonly #deps: ConnectionFactoryDeps
   readonly #advertised = new Map<string, AdvertisedCapabilities>()
 
-  constructor(deps: ConnectingDeps) {
+  constructor(deps: ConnectionFactoryDeps) {
     this.#deps = deps
   }
 
@@ -89,8 +89,8 @@ export class Connecting {
     for (const [name, advertised] of this.#advertised) advertised.changed(servers.get(name)?.client)
   }
 
-  /** The connection of one server. Nothing starts yet. */
-  make(name: string, config: ServerConfig): ServerConnection {
+  /** Creates the connection of one server, which is not started. */
+  create(name: string, config: ServerConfig): ServerConnection {
     const { options, states, store, redaction, events, launch, logins, roots, trace, checkLists } = this.#deps
     const warn = (message: string): void => events.emit({ type: 'warning', server: name, message })
     const answers = this.#answers(name, config, warn)
@@ -181,7 +181,7 @@ export class Connecting {
     const { states, recorder, events, activeRequests, logins } = this.#deps
     states.set(server, state)
     if (isUp(state)) logins.ready(server)
-    // All requests of the connection ended, also those without a response.
+    // A request without a response ends with its connection, too.
     if (state.state !== 'ready' && state.state !== 'degraded') activeRequests.disconnected(server)
     if (state.state !== 'connecting') {
       const phrase = `${server} ${phrases[state.state]}`
