@@ -1,6 +1,6 @@
 import type { ContentBlock, ResourceContents, SamplingContent, SamplingMessage } from '@jackfield/sdk'
 import { bytesOf } from '../models/media.ts'
-import { textBlock as blocksFor, textOf } from '../models/messages.ts'
+import { toMessageBlocks as blocksFor, blockText } from '../models/messages.ts'
 import { estimateTokens } from '../models/tool-search/meter.ts'
 import { fingerprint } from '../shared/fingerprint.ts'
 import { isRecord, parsed } from '../shared/json.ts'
@@ -18,7 +18,7 @@ export function textBlock(contents: readonly ResourceContents[]): SamplingMessag
   return contents.flatMap((resource): SamplingMessage[] => {
     const block: ContentBlock = { type: 'resource', resource }
     if ('blob' in resource && resource.blob.length > mediaCharacters) {
-      return [visibleBlocks({ type: 'text', text: textOf(block, 'it is too large for a model') })]
+      return [visibleBlocks({ type: 'text', text: blockText(block, 'it is too large for a model') })]
     }
     return blocksFor(block).map(visibleBlocks)
   })
