@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { McpError } from '@jackfield/sdk'
-import { givenValues, partsOf } from '../../config/variables.ts'
+import { displayedValues, partsOf } from '../../config/variables.ts'
 import { inWords, isRecord, type JsonRecord, parsed } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { InstallPlan, NeededValue, StdioServerConfig, TrustFinding } from '../../types/index.ts'
@@ -79,7 +79,7 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
       ...(publisher !== undefined && { publisher }),
       command: commandOf(shown),
       words: wordsOf(shown),
-      given: givenValues(shown.env),
+      given: displayedValues(shown.env),
       needs,
       findings: [...scanCommand(shown), ...signatureFindings(bytes)],
       config: (values) =>

@@ -1,7 +1,7 @@
 import { McpError } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
 import { parseConfig, textsOf } from '../../config/config.ts'
-import { givenValues, partsOf } from '../../config/variables.ts'
+import { displayedValues, partsOf } from '../../config/variables.ts'
 import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine, shellWord } from '../../shared/text.ts'
 import type {
@@ -68,7 +68,7 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
     name,
     command: commandOf(config),
     words: wordsOf(config),
-    given: givenValues('url' in config ? config.headers : config.env),
+    given: displayedValues('url' in config ? config.headers : config.env),
     needs,
     findings: scanCommand(config),
     config: (values) =>

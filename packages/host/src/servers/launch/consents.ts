@@ -4,7 +4,7 @@ import { defined } from '@jackfield/sdk/internal'
 import { textsOf } from '../../config/config.ts'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import { fileVariables, maxVariablesBytes } from '../../config/secrets/secrets.ts'
-import { type ConfigEnvironment, givenValues, isSecretName, partsOf } from '../../config/variables.ts'
+import { type ConfigEnvironment, displayedValues, isSecretName, partsOf } from '../../config/variables.ts'
 import { NoSurfaceError, type QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { ConsentTable } from '../../log/store/server-tables.ts'
@@ -224,7 +224,7 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
       files: await filesIn(config),
     })
     const findings = [...scanCommand(config), ...passedVariables(config)]
-    return { command: text(config.url), given: givenValues(config.headers), findings, identity }
+    return { command: text(config.url), given: displayedValues(config.headers), findings, identity }
   }
   const words = [config.command, ...(config.args ?? [])].map(text)
   const [command = '', ...args] = words
@@ -259,7 +259,7 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
     ...(place.file !== undefined && {
       program: place.real === undefined ? place.file : `${place.file} → ${place.real}`,
     }),
-    given: givenValues(env),
+    given: displayedValues(env),
     findings: [...scanCommand({ ...config, env }), ...passedVariables(config), ...place.findings],
     identity,
   }
