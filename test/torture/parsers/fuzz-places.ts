@@ -1,5 +1,5 @@
 import { inspectUrl } from '../../../packages/host/src/core/forms/inspect-url.ts'
-import { imageSize, looksLike } from '../../../packages/host/src/resources/contents.ts'
+import { imageSize, detectFileType } from '../../../packages/host/src/resources/contents.ts'
 import { fetchBundle } from '../../../packages/host/src/servers/install/registry.ts'
 import {
   listedAs,
@@ -120,7 +120,7 @@ const images: [string, ...string[]] = [
 
 function image(input: Buffer): void {
   const bytes = Buffer.from(input.toString('utf8'), 'latin1')
-  looksLike(bytes)
+  detectFileType(bytes)
   const size = imageSize(bytes)
   mustHold(size === undefined || Number.isInteger(size.width * size.height), 'an image has no size')
 }

@@ -22,7 +22,7 @@ import type {
   ServerConfig,
   StdioServerConfig,
 } from '../../types/index.ts'
-import { everyKind, refreshLists } from '../connections/lists.ts'
+import { allKinds, refreshLists } from '../connections/lists.ts'
 import type { Login } from '../login/login.ts'
 import { fetchIn, shownProxy } from '../network/fetch.ts'
 import { sandboxReady } from '../sandbox/ready.ts'
@@ -342,7 +342,7 @@ function handshakeAdvice(error: unknown): string {
 }
 
 async function checkLists(client: Client, withinMs: number): Promise<{ finding: Finding; found: true }> {
-  const { lists, problems } = await refreshLists(client, noLists, everyKind, withinMs)
+  const { lists, problems } = await refreshLists(client, noLists, allKinds, withinMs)
   const [problem] = problems.values()
   if (problem !== undefined)
     throw new StepFailure(

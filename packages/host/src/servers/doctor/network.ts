@@ -19,6 +19,7 @@ interface Place {
   proxy?: EnvProxy
 }
 
+/** The step `address`. */
 export function readAddress(text: string, env: ConfigEnvironment): { finding: Finding; found: Place } {
   const url = URL.parse(text)
   if (url === null) throw new StepFailure(`"${text}" is not an address`, 'Write it as https://host/path.')
@@ -38,6 +39,7 @@ export function readAddress(text: string, env: ConfigEnvironment): { finding: Fi
   }
 }
 
+/** The step `dns`. */
 export async function resolveName({ host }: Place): Promise<{ finding: Finding; found: string }> {
   if (isIP(host) !== 0) return { finding: { message: `${host} is an IP address` }, found: host }
   try {
@@ -58,6 +60,7 @@ export async function resolveName({ host }: Place): Promise<{ finding: Finding; 
   }
 }
 
+/** The step `tcp`, through the proxy if one applies. */
 export async function openPort(
   { url, host, port, proxy }: Place,
   signal: AbortSignal,
@@ -89,6 +92,7 @@ export async function openPort(
   }
 }
 
+/** The step `tls`. */
 export async function greetTls(
   { host, port, proxy }: Place,
   signal: AbortSignal,
@@ -137,6 +141,7 @@ interface Answer {
   challenge: string | null
 }
 
+/** The step `http`: sends a ping, and tries the HTTP+SSE transport if that is refused. */
 export async function askHttp(
   { url }: Place,
   headers: Readonly<Record<string, string>>,
@@ -216,6 +221,7 @@ async function request(
   }
 }
 
+/** The step `auth`. */
 export function checkAccess(
   { status, challenge }: Answer,
   { server, hasCredentials, canSignIn }: { server: string; hasCredentials: boolean; canSignIn: boolean },

@@ -22,7 +22,7 @@ import { isWide, programFolders } from './program.ts'
 import type { SandboxProxy } from './proxy.ts'
 import { processLimit, sandboxReady } from './ready.ts'
 
-/** The command to start instead of the server's own, until `over` is called. */
+/** The command to start instead of the server's own. `closed` must be called when its process has ended. */
 export interface SandboxedCommand {
   launch: Pick<StdioTransportOptions, 'command' | 'args' | 'env' | 'cwd' | 'askToEnd'>
   /** Stops the helpers of the process. */
