@@ -56,7 +56,7 @@ export interface SamplingRequest {
   signal: AbortSignal
 }
 
-/** The user refused. */
+/** The user refused to send a request or its result. */
 export class SamplingRefusedError extends Error {
   override readonly name: string = 'SamplingRefusedError'
   readonly detail: JsonRecord
