@@ -9,7 +9,7 @@ import { createSecretRedactor } from '../../../packages/host/src/config/secrets/
 import { planForm } from '../../../packages/host/src/core/forms/form.ts'
 import { Definitions } from '../../../packages/host/src/core/trust/definitions.ts'
 import { neighboursOf, scanDefinition } from '../../../packages/host/src/core/trust/scan.ts'
-import { documentOf, fitResult, wholeText } from '../../../packages/host/src/models/fitted-result.ts'
+import { documentOf, fitResult, fullText } from '../../../packages/host/src/models/fitted-result.ts'
 import { estimateOf, requestTokens } from '../../../packages/host/src/models/sampling/budget.ts'
 import { chooseModel } from '../../../packages/host/src/models/sampling/choose.ts'
 import { createSamplingRedactor } from '../../../packages/host/src/models/sampling/redact.ts'
@@ -241,7 +241,7 @@ function used(input: Buffer): void {
       assertResult(method, result, ignore)
       if (!Array.isArray(result.content)) return
       toolResult(result, palette)
-      wholeText(result)
+      fullText(result)
       documentOf(result)
       fitResult(result, 20, () => 'kept')
       return

@@ -9,7 +9,7 @@ import { parseFilter, TraceFilterError } from '../../../packages/host/src/log/tr
 import { sqlOf } from '../../../packages/host/src/log/trace/filter-sql.ts'
 import { parseRecording, recordingChanges } from '../../../packages/host/src/log/trace/recording.ts'
 import { valuesAt } from '../../../packages/host/src/models/results.ts'
-import { unpacked } from '../../../packages/host/src/servers/install/archive.ts'
+import { unpackArchive } from '../../../packages/host/src/servers/install/archive.ts'
 import { readBundle } from '../../../packages/host/src/servers/install/bundle.ts'
 import { planFrom } from '../../../packages/host/src/servers/install/plan.ts'
 import { bundleIn, createRegistry } from '../../../packages/host/src/servers/install/registry.ts'
@@ -240,7 +240,7 @@ const bundles: [string, ...string[]] = [Buffer.from(packed).toString('latin1'), 
 
 function bundle(input: Buffer): void {
   const bytes = Buffer.from(input.toString('utf8'), 'latin1')
-  const files = unpacked(bytes)
+  const files = unpackArchive(bytes)
   mustHold(
     files.every(({ path: at }) => !at.startsWith('/') && !at.split('/').includes('..')),
     'a file leads out',

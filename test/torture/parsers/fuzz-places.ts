@@ -1,9 +1,9 @@
 import { inspectUrl } from '../../../packages/host/src/core/forms/inspect-url.ts'
-import { imageSize, looksLike } from '../../../packages/host/src/resources/contents.ts'
+import { imageSize, detectFileType } from '../../../packages/host/src/resources/contents.ts'
 import { fetchBundle } from '../../../packages/host/src/servers/install/registry.ts'
 import {
-  listedAs,
-  mayLeadTo,
+  findListedHost,
+  isAllowedAddress,
   parseTarget,
   readHosts,
 } from '../../../packages/host/src/servers/sandbox/hosts.ts'
@@ -65,7 +65,7 @@ const listed = readHosts(['*.example.org', 'example.org:8080'])
 function host(input: Buffer): void {
   const text = input.toString('utf8')
   const found = parseTarget(text, 443)
-  const entry = found && listedAs(found, listed)
+  const entry = found && findListedHost(found, listed)
   if (found !== undefined && entry !== undefined) {
     mustHold(/^(?:[^:/?#@]*\.)?example\.org$/.test(found.host), `${found.host} is taken for a listed one`)
     mustHold(
@@ -73,7 +73,7 @@ function host(input: Buffer): void {
       'another port',
     )
     for (const inside of ['127.0.0.1', '::1', '::ffff:127.0.0.1', '10.0.0.1', 'fe80::1', '169.254.169.254'])
-      mustHold(!mayLeadTo(inside, entry) || !entry.wildcard, `a name leads to ${inside}`)
+      mustHold(!isAllowedAddress(inside, entry) || !entry.wildcard, `a name leads to ${inside}`)
   }
   for (const { name } of readHosts([text])) mustHold(name !== '', 'a host without a name is listed')
 }
@@ -120,7 +120,7 @@ const images: [string, ...string[]] = [
 
 function image(input: Buffer): void {
   const bytes = Buffer.from(input.toString('utf8'), 'latin1')
-  looksLike(bytes)
+  detectFileType(bytes)
   const size = imageSize(bytes)
   mustHold(size === undefined || Number.isInteger(size.width * size.height), 'an image has no size')
 }

@@ -15,14 +15,14 @@ import type {
 import { type ConfigDocument, readDocument } from './document.ts'
 import { Draft } from './draft.ts'
 import { entryDraft } from './formats/entry.ts'
-import { formOf, type ReadServers } from './formats/index.ts'
+import { detectFormat, type ReadServers } from './formats/index.ts'
 import { type JackfieldSection, readSection } from './jackfield-section.ts'
-import { ConfigError, createReader, kindOf, member, pathOf, pathText, type Reader } from './reader.ts'
+import { ConfigError, createReader, member, pathOf, pathText, type Reader, typeText } from './reader.ts'
 import {
   readAddition,
   readServer,
   type ServerAddition,
-  type ServerReading,
+  type ServerParseContext,
   withAddition,
 } from './server-entry.ts'
 import { type ConfigEnvironment, fromEnvironment, partsOf } from './variables.ts'
@@ -93,19 +93,20 @@ export function parseConfig(text: string, options: ConfigOptions = {}): HostConf
   const folder = options.file === undefined ? process.cwd() : dirname(resolve(options.file))
   const workspace = options.workspace ?? workspaceOf(folder)
   const folders = { workspace, home: options.home ?? homedir() }
-  const now = { env, folders, foreign: options.layer === 'project' }
-  const reading: ServerReading = { file, folder, problems, now }
+  const lookup = { env, folders, foreign: options.layer === 'project' }
+  const reading: ServerParseContext = { file, folder, problems, lookup }
   const source = {
     file: options.file === undefined ? file : resolve(options.file),
     layer: options.layer ?? ('named' as const),
     workspace,
   }
 
-  const form = formOf(document.value, file)
-  const readServers: ReadServers = form?.read(document.value, file, workspace) ?? noServers(document.value)
+  const format = detectFormat(document.value, file)
+  const readServers: ReadServers =
+    format?.read(document.value, file, workspace) ?? noServersFound(document.value)
   for (const { path, severity, message } of readServers.problems)
     problems.push({ file, path: pathText(path), severity, message })
-  const drafts = extended(readServers.drafts, reading)
+  const drafts = resolveExtends(readServers.drafts, reading)
   const servers = new Map<string, ServerConfig>()
   const origins = new Map<string, ServerOrigin>()
   for (const draft of drafts) {
@@ -116,17 +117,17 @@ export function parseConfig(text: string, options: ConfigOptions = {}): HostConf
     const line = document.lineOf(draft.path)
     origins.set(draft.name, {
       file: source.file,
-      format: form?.name ?? 'mcpServers',
+      format: format?.name ?? 'mcpServers',
       layer: source.layer,
       path: pathText(draft.path),
       ...(line !== undefined && { line }),
       fields: fieldsOf(config, draft, source.file, document),
       overridden: [],
     })
-    if (config.disabled !== true) warnUnset(config, draft, env, readServers.inputs, reading)
+    if (config.disabled !== true) warnUnresolvedVariables(config, draft, env, readServers.inputs, reading)
   }
 
-  const section = readOwn(document, file, folder, problems, now)
+  const section = readJackfieldSection(document, file, folder, problems, lookup)
   for (const [name, addition] of Object.entries(section.additions)) {
     const config = servers.get(name)
     if (config !== undefined) servers.set(name, withAddition(config, addition))
@@ -146,17 +147,17 @@ export function parseConfig(text: string, options: ConfigOptions = {}): HostConf
 
 /** The global settings of a file. */
 function settingsOf(document: ConfigDocument, file: string): FieldOrigin[] {
-  const own = document.value['jackfield']
-  const placed = (path: readonly string[]): FieldOrigin => {
+  const section = document.value['jackfield']
+  const settingOrigin = (path: readonly string[]): FieldOrigin => {
     const line = document.lineOf(['jackfield', ...path])
     const field = pathText(path)
     return { field, file, path: pathText(['jackfield', ...path]), ...(line !== undefined && { line }) }
   }
-  if (!isRecord(own)) return []
+  if (!isRecord(section)) return []
   return [
-    ...(own['defaultVerdict'] === undefined ? [] : [placed(['defaultVerdict'])]),
+    ...(section['defaultVerdict'] === undefined ? [] : [settingOrigin(['defaultVerdict'])]),
     ...['limits', 'log'].flatMap((name) =>
-      Object.keys(isRecord(own[name]) ? own[name] : {}).map((key) => placed([name, key])),
+      Object.keys(isRecord(section[name]) ? section[name] : {}).map((key) => settingOrigin([name, key])),
     ),
   ]
 }
@@ -168,7 +169,7 @@ function workspaceOf(folder: string): string {
     : folder
 }
 
-function noServers(document: JsonRecord): ReadServers {
+function noServersFound(document: JsonRecord): ReadServers {
   const hint = isRecord(document['servers'])
     ? ''
     : ' Known are also the forms of VS Code, Codex, Goose, Zed and OpenCode.'
@@ -177,50 +178,50 @@ function noServers(document: JsonRecord): ReadServers {
 }
 
 /** Resolves `extends` with the entry of the same file that it names. */
-function extended(drafts: Draft[], { file, problems }: ServerReading): Draft[] {
+function resolveExtends(drafts: Draft[], { file, problems }: ServerParseContext): Draft[] {
   const byName = new Map(drafts.map((draft) => [draft.name, draft]))
   return drafts.flatMap((draft) => {
     const chain = [draft]
-    for (let last: Draft | undefined = draft; last?.has('extends'); ) {
-      const base: unknown = last.entry['extends']
+    for (let current: Draft | undefined = draft; current?.has('extends'); ) {
+      const base: unknown = current.entry['extends']
       const next: Draft | undefined = typeof base === 'string' ? byName.get(base) : undefined
       if (next === undefined || chain.includes(next)) {
         const message =
           next === undefined
             ? 'must be the name of another server in this file'
             : 'refers to itself, so there is no server to extend'
-        problems.push({ file, path: last.at('extends'), severity: 'error', message })
+        problems.push({ file, path: current.sourceText('extends'), severity: 'error', message })
         return []
       }
       chain.push(next)
-      last = next
+      current = next
     }
-    return [chain.length === 1 ? draft : merged(draft, chain)]
+    return [chain.length === 1 ? draft : mergeChain(draft, chain)]
   })
 }
 
 /** Variables and headers are merged; everything else is replaced. */
-function merged(draft: Draft, chain: readonly Draft[]): Draft {
-  const whole = new Draft(draft.name, draft.path)
+function mergeChain(draft: Draft, chain: readonly Draft[]): Draft {
+  const mergedDraft = new Draft(draft.name, draft.path)
   for (const part of chain.toReversed()) {
     for (const [key, value] of Object.entries(part.entry)) {
       if (key === 'extends' || (key === 'disabled' && part !== draft)) continue
       if (isRecord(value)) {
         for (const [name, item] of Object.entries(value))
-          whole.setIn(key, name, item, part.placeOf([key, name]))
-      } else whole.set(key, value, part.placeOf([key]))
+          mergedDraft.setIn(key, name, item, part.sourcePath([key, name]))
+      } else mergedDraft.set(key, value, part.sourcePath([key]))
     }
-    whole.warnings.push(...part.warnings)
-    whole.faults.push(...part.faults)
+    mergedDraft.warnings.push(...part.warnings)
+    mergedDraft.errors.push(...part.errors)
   }
-  return whole
+  return mergedDraft
 }
 
 function usedInputs(config: ServerConfig, inputs: readonly ConfigInput[]): ConfigInput[] {
   const ids = new Set<string>()
   for (const { text } of textsOf(config)) {
-    const read = partsOf(text)
-    if ('parts' in read) for (const part of read.parts) if (part.kind === 'input') ids.add(part.name)
+    const parsed = partsOf(text)
+    if ('parts' in parsed) for (const part of parsed.parts) if (part.kind === 'input') ids.add(part.name)
   }
   return [...ids].map((id) => inputs.find((input) => input.id === id) ?? { id })
 }
@@ -258,7 +259,7 @@ function fieldsOf(config: ServerConfig, draft: Draft, file: string, document: Co
         ? Object.keys(value).map((key) => [name, key])
         : [[name]]
     return fields.map((field) => {
-      const path = draft.placeOf(field)
+      const path = draft.sourcePath(field)
       const line = document.lineOf(path)
       return { field: pathText(field), file, path: pathText(path), ...(line !== undefined && { line }) }
     })
@@ -266,16 +267,16 @@ function fieldsOf(config: ServerConfig, draft: Draft, file: string, document: Co
 }
 
 /** Reports what would keep the server from starting. */
-function warnUnset(
+function warnUnresolvedVariables(
   config: ServerConfig,
   draft: Draft,
   env: ConfigEnvironment,
   inputs: readonly ConfigInput[],
-  { file, problems }: ServerReading,
+  { file, problems }: ServerParseContext,
 ): void {
   for (const { field, text } of textsOf(config)) {
-    const read = partsOf(text)
-    for (const part of 'parts' in read ? read.parts : []) {
+    const parsed = partsOf(text)
+    for (const part of 'parts' in parsed ? parsed.parts : []) {
       const unset = part.kind === 'env' ? fromEnvironment(part, env) : undefined
       const message =
         unset !== undefined && 'problem' in unset
@@ -286,24 +287,30 @@ function warnUnset(
               ? `${part.written} is in the arguments, which every program can read. Put it into "env" if the server reads it from there`
               : undefined
       if (message !== undefined)
-        problems.push({ file, path: draft.at(...field), severity: 'warning', message })
+        problems.push({ file, path: draft.sourceText(...field), severity: 'warning', message })
     }
   }
 }
 
-function readOwn(
+function readJackfieldSection(
   document: ConfigDocument,
   file: string,
   folder: string,
   problems: ConfigProblem[],
-  now: ServerReading['now'],
+  lookup: ServerParseContext['lookup'],
 ): JackfieldSection & Pick<HostConfig, 'profiles' | 'additions'> {
   const value = document.value['jackfield']
   const policyProblems: ConfigProblem[] = []
-  const policy = createReader({ file, problems: policyProblems, now })
-  const other = createReader({ file, problems, now })
+  const policyReader = createReader({ file, problems: policyProblems, lookup })
+  const settingsReader = createReader({ file, problems, lookup })
   const { profiles, servers, ...rest }: JsonRecord = isRecord(value) ? value : {}
-  const section = readSection(isRecord(value) ? rest : value, 'jackfield', folder, policy, other)
+  const section = readSection(
+    isRecord(value) ? rest : value,
+    'jackfield',
+    folder,
+    policyReader,
+    settingsReader,
+  )
   if (policyProblems.length > 0) {
     for (const problem of policyProblems) {
       const line = document.lineOf(pathOf(problem.path))
@@ -316,15 +323,15 @@ function readOwn(
   }
   return {
     ...section,
-    profiles: readProfiles(profiles, 'jackfield.profiles', other),
-    additions: readAdditions(servers, { file, folder, problems, now }, other),
+    profiles: readProfiles(profiles, 'jackfield.profiles', settingsReader),
+    additions: readAdditions(servers, { file, folder, problems, lookup }, settingsReader),
   }
 }
 
-function readAdditions(value: unknown, reading: ServerReading, reader: Reader): HostConfig['additions'] {
+function readAdditions(value: unknown, reading: ServerParseContext, reader: Reader): HostConfig['additions'] {
   const path = ['jackfield', 'servers']
   if (value !== undefined && !isRecord(value)) {
-    reader.problem(member('jackfield', 'servers'), `must be an object, not ${kindOf(value)}`)
+    reader.problem(member('jackfield', 'servers'), `must be an object, not ${typeText(value)}`)
     return {}
   }
   return Object.fromEntries(
@@ -347,31 +354,31 @@ function readProfiles(value: unknown, path: string, reader: Reader): Record<stri
   const entries = reader.record(value, path) ?? {}
   return Object.fromEntries(
     Object.entries(entries).flatMap(([name, item]) => {
-      const at = member(path, name)
-      const entry = reader.record(item ?? null, at)
+      const profilePath = member(path, name)
+      const entry = reader.record(item ?? null, profilePath)
       if (entry === undefined) return []
       for (const key of Object.keys(entry)) {
         if (key !== 'servers' && key !== 'without')
-          reader.warning(member(at, key), 'is not used. Known are servers, without')
+          reader.warning(member(profilePath, key), 'is not used. Known are servers, without')
       }
-      const servers = reader.texts(entry['servers'], member(at, 'servers'))
-      const without = reader.texts(entry['without'], member(at, 'without'))
+      const servers = reader.texts(entry['servers'], member(profilePath, 'servers'))
+      const without = reader.texts(entry['without'], member(profilePath, 'without'))
       return [[name, defined({ servers, without })] as const]
     }),
   )
 }
 
 /** Applies a profile: servers outside it are disabled. */
-export function inProfile(
+export function applyProfile(
   servers: Record<string, ServerConfig>,
-  { servers: wanted, without = [] }: Profile,
+  { servers: included, without = [] }: Profile,
 ): Record<string, ServerConfig> {
   return Object.fromEntries(
     Object.entries(servers).map(([name, config]) => {
-      const chosen = wanted === undefined || wanted.some((glob) => matchesGlob(glob, name))
+      const chosen = included === undefined || included.some((glob) => matchesGlob(glob, name))
       if (!chosen || without.some((glob) => matchesGlob(glob, name)))
         return [name, { ...config, disabled: true }]
-      return [name, wanted?.includes(name) ? { ...config, disabled: false } : config]
+      return [name, included?.includes(name) ? { ...config, disabled: false } : config]
     }),
   )
 }

@@ -2,7 +2,7 @@ import type { Node as JsonNode, ParseError } from 'jsonc-parser'
 import type { Document, Node } from 'yaml'
 import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { libraries } from '../shared/libraries.ts'
-import { ConfigError, kindOf, type Path } from './reader.ts'
+import { ConfigError, type Path, typeText } from './reader.ts'
 
 /** A file's contents, with the position of each value. */
 export interface ConfigDocument {
@@ -20,24 +20,25 @@ const maxYamlChars = 262_144
  * position, without quoting the text, which may contain a secret.
  */
 export function readDocument(text: string, file: string): ConfigDocument {
-  const read = /\.toml$/i.test(file) ? readToml : /\.ya?ml$/i.test(file) ? readYaml : readJson
-  const most = read === readYaml ? maxYamlChars : maxChars
-  if (text.length > most) throw new ConfigError(file, `is too long: at most ${most} characters are read`)
+  const parse = /\.toml$/i.test(file) ? readToml : /\.ya?ml$/i.test(file) ? readYaml : readJson
+  const maxLength = parse === readYaml ? maxYamlChars : maxChars
+  if (text.length > maxLength)
+    throw new ConfigError(file, `is too long: at most ${maxLength} characters are read`)
   let document: { value: unknown; lineOf: ConfigDocument['lineOf'] }
   try {
-    document = read(text.replace(/^\uFEFF/, ''), file)
+    document = parse(text.replace(/^\uFEFF/, ''), file)
   } catch (error) {
     if (error instanceof RangeError) throw new ConfigError(file, 'is nested too deeply')
     throw error
   }
   if (isRecord(document.value)) return { ...document, value: document.value }
-  throw new ConfigError(file, `must contain an object with "mcpServers", not ${kindOf(document.value)}`)
+  throw new ConfigError(file, `must contain an object with "mcpServers", not ${typeText(document.value)}`)
 }
 
-type Read = { value: unknown; lineOf: ConfigDocument['lineOf'] }
+type ParsedDocument = { value: unknown; lineOf: ConfigDocument['lineOf'] }
 
-/** What is wrong at a place in JSON, by the name of the parser's error. */
-const jsonFaults: Readonly<Record<string, string>> = {
+/** Texts for syntax errors in JSON, by the name of the parser's error. */
+const jsonErrorTexts: Readonly<Record<string, string>> = {
   CommaExpected: 'a comma is missing before this place',
   ColonExpected: 'a colon is missing',
   PropertyNameExpected: 'a name in double quotes is missing',
@@ -49,25 +50,26 @@ const jsonFaults: Readonly<Record<string, string>> = {
   InvalidSymbol: 'this is no JSON value; texts need double quotes',
 }
 
-function readJson(text: string, file: string): Read {
+function readJson(text: string, file: string): ParsedDocument {
   const { parseTree } = libraries.jsonc
   const errors: ParseError[] = []
   const tree = parseTree(text, errors, { allowTrailingComma: true })
   const [first] = errors
   if (first !== undefined || tree === undefined) {
-    const why = first === undefined ? undefined : jsonFaults[libraries.jsonc.printParseErrorCode(first.error)]
+    const reason =
+      first === undefined ? undefined : jsonErrorTexts[libraries.jsonc.printParseErrorCode(first.error)]
     throw new ConfigError(
       file,
-      `is not valid JSON ${place(text, first?.offset ?? 0)}${why === undefined ? '' : `: ${why}`}`,
+      `is not valid JSON ${positionText(text, first?.offset ?? 0)}${reason === undefined ? '' : `: ${reason}`}`,
     )
   }
-  const lines = lineStarts(text)
-  const twice = duplicateServer(tree)
-  if (twice !== undefined) {
-    const [first, second] = twice.map(({ offset }) => lineAt(lines, offset))
+  const lines = lineOffsets(text)
+  const duplicates = duplicateServer(tree)
+  if (duplicates !== undefined) {
+    const [first, second] = duplicates.map(({ offset }) => lineAt(lines, offset))
     throw new ConfigError(
       file,
-      `defines the server ${JSON.stringify(twice[0]?.value)} twice, on lines ${first} and ${second}. Rename or remove one of them`,
+      `defines the server ${JSON.stringify(duplicates[0]?.value)} twice, on lines ${first} and ${second}. Rename or remove one of them`,
     )
   }
   const members = new Map<JsonNode, Map<unknown, JsonNode>>()
@@ -85,7 +87,7 @@ function readJson(text: string, file: string): Read {
   }
 }
 
-/** Problems are searched once: a large file may have one for each member. */
+/** The child of a node. The members of each object are indexed once, since a large file may have a problem in each. */
 function childOf(
   node: JsonNode,
   step: string | number,
@@ -93,25 +95,29 @@ function childOf(
 ): JsonNode | undefined {
   if (node.type === 'array') return typeof step === 'number' ? node.children?.[step] : undefined
   if (node.type !== 'object') return undefined
-  const known = members.get(node) ?? new Map<unknown, JsonNode>()
+  const memberNodes = members.get(node) ?? new Map<unknown, JsonNode>()
   if (!members.has(node)) {
-    members.set(node, known)
+    members.set(node, memberNodes)
     for (const { children: [key, value] = [] } of node.children ?? []) {
-      if (key !== undefined && value !== undefined && !known.has(key.value)) known.set(key.value, value)
+      if (key !== undefined && value !== undefined && !memberNodes.has(key.value))
+        memberNodes.set(key.value, value)
     }
   }
-  return known.get(step)
+  return memberNodes.get(step)
 }
 
 /** Two names of a server that is defined twice in one object; parsers would use only the last. */
 function duplicateServer(tree: JsonNode): [JsonNode, JsonNode] | undefined {
-  for (const { children: [place, servers] = [] } of tree.type === 'object' ? (tree.children ?? []) : []) {
-    if (place === undefined || !['mcpServers', 'servers'].includes(String(place.value))) continue
-    const known = new Map<unknown, JsonNode>()
+  for (const { children: [positionText, servers] = [] } of tree.type === 'object'
+    ? (tree.children ?? [])
+    : []) {
+    if (positionText === undefined || !['mcpServers', 'servers'].includes(String(positionText.value)))
+      continue
+    const memberNodes = new Map<unknown, JsonNode>()
     for (const { children: [name] = [] } of servers?.type === 'object' ? (servers.children ?? []) : []) {
-      const before = name && known.get(name.value)
-      if (name !== undefined && before !== undefined) return [before, name]
-      if (name !== undefined) known.set(name.value, name)
+      const previous = name && memberNodes.get(name.value)
+      if (name !== undefined && previous !== undefined) return [previous, name]
+      if (name !== undefined) memberNodes.set(name.value, name)
     }
   }
   return undefined
@@ -128,7 +134,7 @@ function jsonValue(node: JsonNode): unknown {
   )
 }
 
-function readToml(text: string, file: string): Read {
+function readToml(text: string, file: string): ParsedDocument {
   const { parse, TomlError } = libraries.toml
   try {
     const value = parse(text)
@@ -149,15 +155,19 @@ function readToml(text: string, file: string): Read {
   }
 }
 
-function readYaml(text: string, file: string): Read {
+function readYaml(text: string, file: string): ParsedDocument {
   const { isMap, isScalar, isSeq, LineCounter, parseDocument } = libraries.yaml
   const counter = new LineCounter()
   const document = parseDocument(text, { lineCounter: counter, uniqueKeys: false, logLevel: 'silent' })
   const [first] = document.errors
-  if (first !== undefined) throw new ConfigError(file, `is not valid YAML ${place(text, first.pos[0])}`)
-  const odd = oddKey(document)
-  if (odd !== undefined) {
-    throw new ConfigError(file, `has a list or an object in place of a name ${place(text, odd)}`)
+  if (first !== undefined)
+    throw new ConfigError(file, `is not valid YAML ${positionText(text, first.pos[0])}`)
+  const invalidKeyOffset = invalidYamlKey(document)
+  if (invalidKeyOffset !== undefined) {
+    throw new ConfigError(
+      file,
+      `has a list or an object in place of a name ${positionText(text, invalidKeyOffset)}`,
+    )
   }
   let value: unknown
   try {
@@ -187,25 +197,26 @@ function readYaml(text: string, file: string): Read {
 }
 
 /** Finds a YAML member whose name is a list or object: converted to text, its contents would be duplicated. */
-function oddKey(document: Document): number | undefined {
+function invalidYamlKey(document: Document): number | undefined {
   const { isAlias, isNode, isPair, isScalar, visit } = libraries.yaml
   const anchors = new Map<string, Node>()
-  let odd: number | undefined
+  let invalidKeyOffset: number | undefined
   visit(document, (_, node) => {
     if (isNode(node) && !isAlias(node) && node.anchor !== undefined) anchors.set(node.anchor, node)
     if (!isPair(node) || !isNode(node.key)) return undefined
     const key = isAlias(node.key) ? anchors.get(node.key.source) : node.key
     if (key === undefined || isScalar(key)) return undefined
-    odd = node.key.range?.[0] ?? 0
+    invalidKeyOffset = node.key.range?.[0] ?? 0
     return visit.BREAK
   })
-  return odd
+  return invalidKeyOffset
 }
 
 /** The offset of each line. */
-function lineStarts(text: string): number[] {
+function lineOffsets(text: string): number[] {
   const starts = [0]
-  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  for (let offset = text.indexOf('\n'); offset !== -1; offset = text.indexOf('\n', offset + 1))
+    starts.push(offset + 1)
   return starts
 }
 
@@ -219,9 +230,9 @@ function lineAt(starts: readonly number[], offset: number): number {
   return low + 1
 }
 
-function place(text: string, offset: number): string {
+function positionText(text: string, offset: number): string {
   const column = offset - text.lastIndexOf('\n', offset - 1)
-  return `(line ${lineAt(lineStarts(text), offset)} column ${column})`
+  return `(line ${lineAt(lineOffsets(text), offset)} column ${column})`
 }
 
 /** The line of every key in a TOML document, by its path as JSON. Keys inside inline tables are left out. */
@@ -230,14 +241,14 @@ function tomlLines(text: string): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   let table: Path = []
   let line = 1
-  let at = 0
-  const note = (path: Path): void => {
+  let offset = 0
+  const recordLine = (path: Path): void => {
     const key = JSON.stringify(path)
     if (!lines.has(key)) lines.set(key, line)
   }
-  while (at < text.length) {
-    const end = endOfStatement(text, at)
-    const statement = text.slice(at, end)
+  while (offset < text.length) {
+    const end = endOfStatement(text, offset)
+    const statement = text.slice(offset, end)
     const header = /^\s*\[(\[?)([^\n]*?)\]/.exec(statement)
     if (header !== null) {
       table = keysOf(header[2] ?? '')
@@ -247,13 +258,13 @@ function tomlLines(text: string): ReadonlyMap<string, number> {
         counts.set(key, index + 1)
         table = [...table, index]
       }
-      note(table)
+      recordLine(table)
     } else {
-      const keys = keysOf(statement.slice(0, assignment(statement)))
-      if (keys.length > 0 && !/^\s*(#|$)/.test(statement)) note([...table, ...keys])
+      const keys = keysOf(statement.slice(0, assignmentOffset(statement)))
+      if (keys.length > 0 && !/^\s*(#|$)/.test(statement)) recordLine([...table, ...keys])
     }
     line += statement.split('\n').length
-    at = end + 1
+    offset = end + 1
   }
   return lines
 }
@@ -261,48 +272,48 @@ function tomlLines(text: string): ReadonlyMap<string, number> {
 /** The line feed that ends a statement, outside texts and lists. */
 function endOfStatement(text: string, from: number): number {
   let depth = 0
-  let at = from
-  const begins = text.slice(from).search(/\S/)
-  const header = begins !== -1 && text[from + begins] === '['
-  while (at < text.length) {
-    const character = text[at]
-    if (character === '\n' && (depth <= 0 || header)) return at
+  let offset = from
+  const firstCharacter = text.slice(from).search(/\S/)
+  const header = firstCharacter !== -1 && text[from + firstCharacter] === '['
+  while (offset < text.length) {
+    const character = text[offset]
+    if (character === '\n' && (depth <= 0 || header)) return offset
     if (character === '#') {
-      const end = text.indexOf('\n', at)
-      at = end === -1 ? text.length : end
+      const end = text.indexOf('\n', offset)
+      offset = end === -1 ? text.length : end
       continue
     }
     if (character === '"' || character === "'") {
-      at = endOfText(text, at, character)
+      offset = endOfText(text, offset, character)
       continue
     }
     if (character === '[' || character === '{') depth++
     if (character === ']' || character === '}') depth--
-    at++
+    offset++
   }
   return text.length
 }
 
 function endOfText(text: string, from: number, quote: string): number {
-  const long = text.startsWith(quote.repeat(3), from)
-  const closing = long ? quote.repeat(3) : quote
-  let at = from + closing.length
-  while (at < text.length) {
-    if (quote === '"' && text[at] === '\\') at += 2
-    else if (text.startsWith(closing, at)) return at + closing.length
-    else if (!long && text[at] === '\n') return at
-    else at++
+  const isMultiline = text.startsWith(quote.repeat(3), from)
+  const closing = isMultiline ? quote.repeat(3) : quote
+  let offset = from + closing.length
+  while (offset < text.length) {
+    if (quote === '"' && text[offset] === '\\') offset += 2
+    else if (text.startsWith(closing, offset)) return offset + closing.length
+    else if (!isMultiline && text[offset] === '\n') return offset
+    else offset++
   }
   return text.length
 }
 
-function assignment(statement: string): number {
-  let at = 0
-  while (at < statement.length && statement[at] !== '=') {
-    const character = statement[at]
-    at = character === '"' || character === "'" ? endOfText(statement, at, character) : at + 1
+function assignmentOffset(statement: string): number {
+  let offset = 0
+  while (offset < statement.length && statement[offset] !== '=') {
+    const character = statement[offset]
+    offset = character === '"' || character === "'" ? endOfText(statement, offset, character) : offset + 1
   }
-  return at
+  return offset
 }
 
 function keysOf(text: string): string[] {

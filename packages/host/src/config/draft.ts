@@ -13,12 +13,12 @@ export class Draft {
   /** Position of the whole entry. */
   readonly path: Path
   /** Why the entry cannot be used. */
-  readonly faults: FieldMessage[] = []
+  readonly errors: FieldMessage[] = []
   readonly warnings: FieldMessage[] = []
   readonly #values = new Map<string, unknown>()
   readonly #groups = new Map<string, Map<string, unknown>>()
   readonly #lists = new Map<string, unknown[]>()
-  readonly #from = new Map<string, Path>()
+  readonly #sources = new Map<string, Path>()
 
   constructor(name: string, path: Path) {
     this.name = name
@@ -42,7 +42,7 @@ export class Draft {
   set(name: string, value: unknown, from: Path): this {
     if (value === undefined) return this
     this.#values.set(name, value)
-    this.#from.set(JSON.stringify([name]), from)
+    this.#sources.set(JSON.stringify([name]), from)
     return this
   }
 
@@ -51,7 +51,7 @@ export class Draft {
     if (value === undefined) return this
     const members = this.#groups.get(name) ?? new Map<string, unknown>()
     this.#groups.set(name, members.set(key, value))
-    this.#from.set(JSON.stringify([name, key]), from)
+    this.#sources.set(JSON.stringify([name, key]), from)
     return this
   }
 
@@ -59,7 +59,7 @@ export class Draft {
   group(name: string, value: unknown, from: Path): this {
     if (!isRecord(value)) return this.set(name, value, from)
     if (!this.#groups.has(name)) this.#groups.set(name, new Map())
-    this.#from.set(JSON.stringify([name]), from)
+    this.#sources.set(JSON.stringify([name]), from)
     for (const [key, item] of Object.entries(value)) this.setIn(name, key, item, [...from, key])
     return this
   }
@@ -67,33 +67,33 @@ export class Draft {
   /** Adds one item to a list, such as `args`. */
   add(name: string, value: unknown, from: Path): this {
     const list = this.#lists.get(name) ?? []
-    this.#from.set(JSON.stringify([name, list.length]), from)
+    this.#sources.set(JSON.stringify([name, list.length]), from)
     list.push(value)
     this.#lists.set(name, list)
     return this
   }
 
-  fault(path: Path, message: string): this {
-    this.faults.push({ path, message })
+  addError(path: Path, message: string): this {
+    this.errors.push({ path, message })
     return this
   }
 
-  warn(path: Path, message: string): this {
+  addWarning(path: Path, message: string): this {
     this.warnings.push({ path, message })
     return this
   }
 
   /** The source position of a value. */
-  placeOf(field: Path): Path {
+  sourcePath(field: Path): Path {
     for (let length = field.length; length > 0; length--) {
-      const from = this.#from.get(JSON.stringify(field.slice(0, length)))
+      const from = this.#sources.get(JSON.stringify(field.slice(0, length)))
       if (from !== undefined) return [...from, ...field.slice(length)]
     }
     return [...this.path, ...field]
   }
 
   /** The same as text, for messages. */
-  at(...field: Path): string {
-    return pathText(this.placeOf(field))
+  sourceText(...field: Path): string {
+    return pathText(this.sourcePath(field))
   }
 }

@@ -76,12 +76,12 @@ function memberEdits(text: string, { path, value }: Edit): Edit[] {
   const { findNodeAtLocation, getNodeValue, parseTree } = libraries.jsonc
   const tree = parseTree(text, [], { allowTrailingComma: true })
   const node = path.at(-1) === -1 || tree === undefined ? undefined : findNodeAtLocation(tree, [...path])
-  const before: unknown = node && getNodeValue(node)
-  if (!isRecord(before) || !isRecord(value)) return [{ path, value }]
-  const names = new Set([...Object.keys(before), ...Object.keys(value)])
+  const current: unknown = node && getNodeValue(node)
+  if (!isRecord(current) || !isRecord(value)) return [{ path, value }]
+  const names = new Set([...Object.keys(current), ...Object.keys(value)])
   return [...names].flatMap((name) => {
-    const [old, next] = [before[name], value[name]]
-    if (canonical(old) === canonical(next)) return []
+    const [oldMember, next] = [current[name], value[name]]
+    if (canonical(oldMember) === canonical(next)) return []
     return memberEdits(text, { path: [...path, name], value: next })
   })
 }
@@ -93,56 +93,57 @@ function editJson(text: string, { path, value }: Edit): string {
     const node = tree && findNodeAtLocation(tree, [...path])
     return node === undefined ? text : withoutNode(text, node)
   }
-  const appends = path.at(-1) === -1
-  const place = appends ? path.slice(0, -1) : [...path]
-  const there = tree && findNodeAtLocation(tree, [...place])
-  if (there !== undefined && !(appends && there.type === 'array'))
-    return withNode(text, there, appends ? [value] : value)
-  const around = appends ? there : tree && findNodeAtLocation(tree, place.slice(0, -1))
-  const isContainer = around?.type === (appends ? 'array' : 'object')
-  if (around !== undefined && isContainer && around.children?.length)
-    return withPart(text, around, appends ? undefined : String(place.at(-1)), value)
-  const isNew = appends && there === undefined
+  const isAppend = path.at(-1) === -1
+  const targetPath = isAppend ? path.slice(0, -1) : [...path]
+  const existing = tree && findNodeAtLocation(tree, [...targetPath])
+  if (existing !== undefined && !(isAppend && existing.type === 'array'))
+    return withNode(text, existing, isAppend ? [value] : value)
+  const container = isAppend ? existing : tree && findNodeAtLocation(tree, targetPath.slice(0, -1))
+  const isContainer = container?.type === (isAppend ? 'array' : 'object')
+  if (container !== undefined && isContainer && container.children?.length)
+    return withPart(text, container, isAppend ? undefined : String(targetPath.at(-1)), value)
+  const isNew = isAppend && existing === undefined
   return applyEdits(
     text,
-    modify(text, isNew ? place : [...path], isNew ? [value] : value, {
+    modify(text, isNew ? targetPath : [...path], isNew ? [value] : value, {
       formattingOptions: indentation(text),
-      ...(appends && !isNew && { isArrayInsertion: true }),
+      ...(isAppend && !isNew && { isArrayInsertion: true }),
     }),
   )
 }
 
-const maxLine = 100
+const maxLineLength = 100
 
 /** Replaces a value: on one line if the old one was and the new one fits. */
 function withNode(text: string, node: Node, value: unknown): string {
   const { offset, length } = node
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1
-  const short = inline(value)
-  const isShort = isOneLine(text, node) && offset - lineStart + short.length <= maxLine
-  const written = isShort ? short : indented(text, offset, value)
-  return `${text.slice(0, offset)}${written}${text.slice(offset + length)}`
+  const inlineText = inline(value)
+  const fitsOneLine = isOneLine(text, node) && offset - lineStart + inlineText.length <= maxLineLength
+  const newText = fitsOneLine ? inlineText : indented(text, offset, value)
+  return `${text.slice(0, offset)}${newText}${text.slice(offset + length)}`
 }
 
 /** Appends a member or item to a non-empty object or list, keeping the existing formatting. */
-function withPart(text: string, around: Node, name: string | undefined, value: unknown): string {
-  const last = around.children?.at(-1)
+function withPart(text: string, container: Node, name: string | undefined, value: unknown): string {
+  const last = container.children?.at(-1)
   if (last === undefined) return text
   const end = last.offset + last.length
   const key = name === undefined ? '' : `${JSON.stringify(name)}: `
-  if (isOneLine(text, around)) return `${text.slice(0, end)}, ${key}${inline(value)}${text.slice(end)}`
+  if (isOneLine(text, container)) return `${text.slice(0, end)}, ${key}${inline(value)}${text.slice(end)}`
   const comma = commaAfter(text, end)
-  const whole = comma === undefined ? `${text.slice(0, end)},${text.slice(end)}` : text
+  const edited = comma === undefined ? `${text.slice(0, end)},${text.slice(end)}` : text
   const after = (comma ?? end) + 1
-  const closing = around.offset + around.length + (comma === undefined ? 1 : 0) - 1
-  const lineEnd = whole.indexOf('\n', after)
-  // A comment after the last member stays with it.
-  const at = lineEnd !== -1 && lineEnd < closing ? lineEnd : after
-  const short = inline(value)
-  const isShort =
-    isOneLine(text, last) && indentOf(text, last.offset).length + key.length + short.length <= maxLine
-  const written = isShort && last.type !== 'property' ? short : indented(text, last.offset, value)
-  return `${whole.slice(0, at)}\n${indentOf(text, last.offset)}${key}${written}${whole.slice(at)}`
+  const closing = container.offset + container.length + (comma === undefined ? 1 : 0) - 1
+  const lineEnd = edited.indexOf('\n', after)
+  // Inserted after a comment that follows the last member on its line.
+  const insertAt = lineEnd !== -1 && lineEnd < closing ? lineEnd : after
+  const inlineText = inline(value)
+  const fitsOneLine =
+    isOneLine(text, last) &&
+    indentOf(text, last.offset).length + key.length + inlineText.length <= maxLineLength
+  const newText = fitsOneLine && last.type !== 'property' ? inlineText : indented(text, last.offset, value)
+  return `${edited.slice(0, insertAt)}\n${indentOf(text, last.offset)}${key}${newText}${edited.slice(insertAt)}`
 }
 
 /** JSON on several lines, with the indent of a line. */
@@ -180,28 +181,28 @@ function indentation(text: string): { insertSpaces: boolean; tabSize: number } {
 function withoutNode(text: string, value: Node): string {
   const node = value.parent?.type === 'property' ? value.parent : value
   const siblings = node.parent?.children ?? []
-  const at = siblings.indexOf(node)
+  const insertAt = siblings.indexOf(node)
   const end = node.offset + node.length
-  const next = siblings[at + 1]
-  const before = siblings[at - 1]
-  const cuts = [{ from: node.offset, to: end }]
-  const own = commaAfter(text, end)
-  if (own !== undefined) cuts.push({ from: own, to: own + 1 })
-  if (next === undefined && before !== undefined) {
-    const last = commaAfter(text, before.offset + before.length)
-    if (last !== undefined) cuts.push({ from: last, to: last + 1 })
+  const next = siblings[insertAt + 1]
+  const current = siblings[insertAt - 1]
+  const ranges = [{ from: node.offset, to: end }]
+  const ownComma = commaAfter(text, end)
+  if (ownComma !== undefined) ranges.push({ from: ownComma, to: ownComma + 1 })
+  if (next === undefined && current !== undefined) {
+    const last = commaAfter(text, current.offset + current.length)
+    if (last !== undefined) ranges.push({ from: last, to: last + 1 })
   }
-  let whole = text
-  for (const { from, to } of cuts.toSorted((a, b) => b.from - a.from))
-    whole = whole.slice(0, from) + whole.slice(to)
-  const shift = cuts.filter(({ from }) => from < node.offset).length
-  const begin = node.offset - shift
-  const lineStart = whole.lastIndexOf('\n', begin - 1) + 1
-  const lineEnd = whole.indexOf('\n', begin)
-  const isBlank = lineEnd !== -1 && whole.slice(lineStart, lineEnd).trim() === '' && lineStart > 0
-  if (isBlank) return whole.slice(0, lineStart) + whole.slice(lineEnd + 1)
-  const isGap = /[ \t]/.test(whole[begin - 1] ?? '') && /[ \t]/.test(whole[begin] ?? '')
-  return isGap ? whole.slice(0, begin) + whole.slice(begin + 1) : whole
+  let edited = text
+  for (const { from, to } of ranges.toSorted((a, b) => b.from - a.from))
+    edited = edited.slice(0, from) + edited.slice(to)
+  const shift = ranges.filter(({ from }) => from < node.offset).length
+  const position = node.offset - shift
+  const lineStart = edited.lastIndexOf('\n', position - 1) + 1
+  const lineEnd = edited.indexOf('\n', position)
+  const isBlank = lineEnd !== -1 && edited.slice(lineStart, lineEnd).trim() === '' && lineStart > 0
+  if (isBlank) return edited.slice(0, lineStart) + edited.slice(lineEnd + 1)
+  const isGap = /[ \t]/.test(edited[position - 1] ?? '') && /[ \t]/.test(edited[position] ?? '')
+  return isGap ? edited.slice(0, position) + edited.slice(position + 1) : edited
 }
 
 /** The position of the next comma, skipping white space and comments. */

@@ -15,7 +15,7 @@ export function explainServers(
     if (server === undefined || origin === undefined) return []
     const fields = origin.fields.map((field) => ({
       ...field,
-      value: shown(field, redact(textAt(server, field.field))),
+      value: hideSecret(field, redact(textAt(server, field.field))),
     }))
     return [{ name, ...origin, fields }]
   })
@@ -23,11 +23,11 @@ export function explainServers(
 
 /** The global settings, with file and line of each. */
 export function explainSettings(config: LayeredConfig): ExplainedField[] {
-  return config.settings.map((one) => ({ ...one, value: textAt(config, one.field) }))
+  return config.settings.map((setting) => ({ ...setting, value: textAt(config, setting.field) }))
 }
 
 /** A literal secret is hidden, also before its server was started. */
-function shown({ field }: FieldOrigin, value: string): string {
+function hideSecret({ field }: FieldOrigin, value: string): string {
   const [group, name] = pathOf(field)
   const isSecret = (group === 'env' || group === 'headers') && typeof name === 'string' && isSecretName(name)
   return isSecret && !/^(?:\w+ )?(?:\$\{[^}]*\}|\[[^\]]*\])*$/.test(value) ? `[${name}]` : value

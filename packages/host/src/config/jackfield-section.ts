@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { Root } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
 import type { LogSettings, PolicyRule, SamplingSettings, Verdict } from '../types/index.ts'
-import { member, onlyKnown, type Reader } from './reader.ts'
+import { member, type Reader, reportUnknown } from './reader.ts'
 import { readRule } from './rule.ts'
 import { readModel, readSampling } from './sampling-section.ts'
 
@@ -33,15 +33,15 @@ export function readSection(
   other: Reader,
 ): JackfieldSection {
   const section = policy.record(value, path) ?? {}
-  const known = ['rules', 'roots', 'models', 'defaultVerdict', 'limits', 'log', 'sampling']
-  onlyKnown(section, path, known, policy)
+  const knownFields = ['rules', 'roots', 'models', 'defaultVerdict', 'limits', 'log', 'sampling']
+  reportUnknown(section, path, knownFields, policy)
   const defaultVerdict = policy.oneOf(section['defaultVerdict'], member(path, 'defaultVerdict'), verdicts)
-  const models = list(section['models'], member(path, 'models'), other, readModel)
+  const models = readList(section['models'], member(path, 'models'), other, readModel)
   return {
-    rules: list(section['rules'], member(path, 'rules'), policy, (item, where) =>
+    rules: readList(section['rules'], member(path, 'rules'), policy, (item, where) =>
       readRule(item, where, folder, policy),
     ),
-    roots: list(section['roots'], member(path, 'roots'), other, (item, where) =>
+    roots: readList(section['roots'], member(path, 'roots'), other, (item, where) =>
       readRoot(item, where, folder, other),
     ),
     models: models.map(({ id }) => id),
@@ -52,7 +52,7 @@ export function readSection(
   }
 }
 
-function list<T>(
+function readList<T>(
   value: unknown,
   path: string,
   reader: Reader,
@@ -71,8 +71,8 @@ export function readRoot(item: unknown, path: string, folder: string, reader: Re
   if (typeof item === 'string') {
     const text = reader.text(item, path)
     if (text === undefined) return undefined
-    const uri = /^[a-z][a-z0-9+.-]+:/i.test(text) ? text : folderUri(text, folder)
-    return checked(uri, undefined, path, reader)
+    const uri = /^[a-z][a-z0-9+.-]+:/i.test(text) ? text : toFolderUri(text, folder)
+    return toRoot(uri, undefined, path, reader)
   }
   const entry = reader.record(item ?? null, path)
   for (const key of Object.keys(entry ?? {})) {
@@ -81,10 +81,10 @@ export function readRoot(item: unknown, path: string, folder: string, reader: Re
   const uri = reader.text(entry?.['uri'], member(path, 'uri'))
   const name = reader.text(entry?.['name'], member(path, 'name'))
   if (entry !== undefined && entry['uri'] === undefined) reader.problem(path, 'needs "uri"')
-  return uri === undefined ? undefined : checked(uri, name, path, reader)
+  return uri === undefined ? undefined : toRoot(uri, name, path, reader)
 }
 
-function checked(uri: string, name: string | undefined, path: string, reader: Reader): Root | undefined {
+function toRoot(uri: string, name: string | undefined, path: string, reader: Reader): Root | undefined {
   const problem = rootProblem(uri)
   if (problem !== undefined) {
     reader.problem(path, problem)
@@ -93,7 +93,7 @@ function checked(uri: string, name: string | undefined, path: string, reader: Re
   return { uri, ...(name !== undefined && { name }) }
 }
 
-function folderUri(text: string, folder: string): string {
+function toFolderUri(text: string, folder: string): string {
   const home = text === '~' || text.startsWith('~/')
   const path = home ? join(homedir(), text.slice(1)) : isAbsolute(text) ? text : resolve(folder, text)
   return pathToFileURL(path).href
@@ -101,26 +101,26 @@ function folderUri(text: string, folder: string): string {
 
 function readLimits(value: unknown, path: string, reader: Reader): JackfieldSection['limits'] {
   const entry = reader.record(value, path) ?? {}
-  onlyKnown(entry, path, ['connectTimeoutMs', 'callTimeoutMs'], reader)
+  reportUnknown(entry, path, ['connectTimeoutMs', 'callTimeoutMs'], reader)
   return defined({
     connectTimeoutMs: reader.milliseconds(entry['connectTimeoutMs'], member(path, 'connectTimeoutMs')),
     callTimeoutMs: reader.milliseconds(entry['callTimeoutMs'], member(path, 'callTimeoutMs')),
   })
 }
 
-const most = { megabytes: 1_000_000, days: 36_500 }
+const maxLogValues = { megabytes: 1_000_000, days: 36_500 }
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 
 function readLog(value: unknown, path: string, reader: Reader): LogSettings {
   const entry = reader.record(value, path) ?? {}
-  onlyKnown(entry, path, ['keep', 'megabytes', 'days', 'maskedHeaders', 'traceparent'], reader)
-  const count = (name: keyof typeof most): number | undefined => {
+  reportUnknown(entry, path, ['keep', 'megabytes', 'days', 'maskedHeaders', 'traceparent'], reader)
+  const count = (name: keyof typeof maxLogValues): number | undefined => {
     const given = entry[name]
     if (given === undefined) return undefined
-    if (typeof given === 'number' && given > 0 && given <= most[name]) return given
+    if (typeof given === 'number' && given > 0 && given <= maxLogValues[name]) return given
     reader.problem(
       member(path, name),
-      `must be a number above 0, at most ${most[name]}, not ${JSON.stringify(given)}`,
+      `must be a number above 0, at most ${maxLogValues[name]}, not ${JSON.stringify(given)}`,
     )
     return undefined
   }
@@ -138,7 +138,7 @@ function readLog(value: unknown, path: string, reader: Reader): LogSettings {
 }
 
 /** Merges sections: the first that sets something wins, except that masked headers are combined. */
-export function mergedLog(sections: readonly LogSettings[]): LogSettings {
+export function mergeLogSettings(sections: readonly LogSettings[]): LogSettings {
   const headers = sections.flatMap(({ maskedHeaders = [] }) => maskedHeaders)
   const merged = Object.assign({}, ...sections.toReversed())
   return headers.length === 0 ? merged : { ...merged, maskedHeaders: [...new Set(headers)] }

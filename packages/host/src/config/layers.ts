@@ -10,8 +10,8 @@ import type {
   ServerConfig,
   ServerOrigin,
 } from '../types/index.ts'
-import { type HostConfig, inProfile, loadConfig, parseConfig } from './config.ts'
-import { mergedLog } from './jackfield-section.ts'
+import { applyProfile, type HostConfig, loadConfig, parseConfig } from './config.ts'
+import { mergeLogSettings } from './jackfield-section.ts'
 import { ConfigError } from './reader.ts'
 import { limitsOf } from './sampling-section.ts'
 import { withAddition } from './server-entry.ts'
@@ -72,7 +72,7 @@ export function configFiles(options: LayerOptions): ConfigFile[] {
         layer: 'project' as const,
       }),
     ),
-    ...['', 'c'].map((more) => ({ file: `${user}${more}`, layer: 'user' as const })),
+    ...['', 'c'].map((suffix) => ({ file: `${user}${suffix}`, layer: 'user' as const })),
     ...['toml', 'yaml'].map((ending) => ({
       file: user.replace(/json$/, ending),
       layer: 'user' as const,
@@ -93,14 +93,14 @@ export function configFiles(options: LayerOptions): ConfigFile[] {
  */
 export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> {
   const { cwd, home, env = process.env, texts } = options
-  const possible = configFiles(options)
+  const candidates = configFiles(options)
   const files =
     options.files === undefined
-      ? possible.filter(({ file }) => texts?.has(file) === true || isFile(file))
-      : possible
+      ? candidates.filter(({ file }) => texts?.has(file) === true || isFile(file))
+      : candidates
   const problems: ConfigProblem[] = []
-  const read: { from: ConfigFile; config: HostConfig }[] = []
-  const broken: string[] = []
+  const parsedFiles: { from: ConfigFile; config: HostConfig }[] = []
+  const brokenFiles: string[] = []
   for (const from of files) {
     try {
       const workspace = from.layer === 'named' ? undefined : cwd
@@ -110,10 +110,10 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
         text === undefined
           ? await loadConfig(from.file, reading)
           : parseConfig(text, { ...reading, file: from.file })
-      read.push({ from, config: from.layer === 'project' ? tightened(config, from.file) : config })
+      parsedFiles.push({ from, config: from.layer === 'project' ? withoutGrants(config, from.file) : config })
     } catch (error) {
       if (!(error instanceof ConfigError) || !isOptional(from, error)) throw error
-      if (!isOfAnotherApp(from)) broken.push(from.file)
+      if (!isOfAnotherApp(from)) brokenFiles.push(from.file)
       problems.push({
         file: from.file,
         path: '',
@@ -122,8 +122,8 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
       })
     }
   }
-  const merged = combined(read, problems)
-  if (broken.length > 0) {
+  const merged = mergeFiles(parsedFiles, problems)
+  if (brokenFiles.length > 0) {
     merged.rules = merged.rules.filter(({ verdict }) => verdict !== 'allow')
     if (merged.defaultVerdict === 'allow') merged.defaultVerdict = 'ask'
   }
@@ -131,13 +131,17 @@ export async function loadLayers(options: LayerOptions): Promise<LayeredConfig> 
   if (profile !== undefined) {
     const chosen = merged.profiles[profile]
     if (chosen === undefined) {
-      const known = Object.keys(merged.profiles)
-      const has = known.length === 0 ? 'There are none' : `There are: ${known.join(', ')}`
-      throw new ConfigError(files.map(({ file }) => file).join(', '), `no profile "${profile}". ${has}.`)
+      const profileNames = Object.keys(merged.profiles)
+      const availableText =
+        profileNames.length === 0 ? 'There are none' : `There are: ${profileNames.join(', ')}`
+      throw new ConfigError(
+        files.map(({ file }) => file).join(', '),
+        `no profile "${profile}". ${availableText}.`,
+      )
     }
-    merged.servers = inProfile(merged.servers, chosen)
+    merged.servers = applyProfile(merged.servers, chosen)
   }
-  return { ...merged, files, broken }
+  return { ...merged, files, broken: brokenFiles }
 }
 
 /** A readable file that is no configuration is left out. An invalid rule, or a file that cannot be opened, is an error. */
@@ -161,25 +165,26 @@ export function isOfAnotherApp({ file, layer }: ConfigFile): boolean {
 }
 
 /** The configuration of a working folder without settings that grant access: only the user's own file may have those. */
-function tightened(config: HostConfig, file: string): HostConfig {
+function withoutGrants(config: HostConfig, file: string): HostConfig {
   const problems = [...config.problems]
-  const refuse = (path: string, what: string): void => {
-    const message = `${what} in a file of the working folder has no effect: write it into your own configuration`
+  const warnIgnored = (path: string, description: string): void => {
+    const message = `${description} in a file of the working folder has no effect: write it into your own configuration`
     problems.push({ file, path, severity: 'warning', message })
   }
   const { rules, roots, models, limits, servers, origins, profiles, additions, defaultVerdict } = config
   const { maskedHeaders, ...log } = config.log
   const strictRules = rules.filter(({ verdict }) => verdict !== 'allow')
-  if (strictRules.length < rules.length) refuse('jackfield.rules', 'a rule that allows calls')
-  if (defaultVerdict === 'allow') refuse('jackfield.defaultVerdict', 'allowing everything')
-  if (Object.keys(log).length > 0) refuse('jackfield.log', `log settings (${Object.keys(log).join(', ')})`)
-  for (const what of withoutEffect(config.sampling)) refuse('jackfield.sampling', what)
+  if (strictRules.length < rules.length) warnIgnored('jackfield.rules', 'a rule that allows calls')
+  if (defaultVerdict === 'allow') warnIgnored('jackfield.defaultVerdict', 'allowing everything')
+  if (Object.keys(log).length > 0)
+    warnIgnored('jackfield.log', `log settings (${Object.keys(log).join(', ')})`)
+  for (const description of ignoredSettings(config.sampling)) warnIgnored('jackfield.sampling', description)
   // A script could put any text into the user's conversation as the model.
   const isScript = (id: string): boolean => id.trim().startsWith('script:')
-  if (models.some(isScript)) refuse('jackfield.models', 'a script in place of a model')
+  if (models.some(isScript)) warnIgnored('jackfield.models', 'a script in place of a model')
   const { models: facts, ...sampling } = config.sampling
   return {
-    ...nothing(),
+    ...emptyConfig(),
     servers,
     origins,
     profiles,
@@ -198,20 +203,20 @@ function tightened(config: HostConfig, file: string): HostConfig {
 
 const strictness = ['deny', 'ask', 'allow'] as const
 
-function combined(
-  read: readonly { from: ConfigFile; config: HostConfig }[],
+function mergeFiles(
+  parsedFiles: readonly { from: ConfigFile; config: HostConfig }[],
   problems: ConfigProblem[],
 ): HostConfig {
   const servers = new Map<string, ServerConfig>()
   const origins = new Map<string, ServerOrigin>()
-  for (const { config } of read) {
+  for (const { config } of parsedFiles) {
     for (const [name, server] of Object.entries(config.servers)) {
       const origin = config.origins[name]
-      const winner = origins.get(name)
+      const winningOrigin = origins.get(name)
       if (origin === undefined) continue
-      if (winner !== undefined) {
+      if (winningOrigin !== undefined) {
         const { file, format, layer, line } = origin
-        winner.overridden.push({ file, format, layer, ...(line !== undefined && { line }) })
+        winningOrigin.overridden.push({ file, format, layer, ...(line !== undefined && { line }) })
         continue
       }
       servers.set(name, server)
@@ -219,12 +224,12 @@ function combined(
     }
   }
   for (const [name, { layer, overridden }] of origins) {
-    const own = layer === 'project' ? overridden.find((other) => other.layer === 'user') : undefined
+    const userOrigin = layer === 'project' ? overridden.find((other) => other.layer === 'user') : undefined
     const server = servers.get(name)
-    if (own !== undefined && server?.from !== undefined)
-      servers.set(name, { ...server, from: { ...server.from, replaces: own.file } })
+    if (userOrigin !== undefined && server?.from !== undefined)
+      servers.set(name, { ...server, from: { ...server.from, replaces: userOrigin.file } })
   }
-  for (const { from, config } of read.toReversed()) {
+  for (const { from, config } of parsedFiles.toReversed()) {
     for (const [name, addition] of Object.entries(config.additions)) {
       const server = servers.get(name)
       // A working folder's file cannot change servers of other files.
@@ -232,57 +237,59 @@ function combined(
         servers.set(name, withAddition(server, addition))
     }
   }
-  const verdicts = read.map(({ config }) => config.defaultVerdict)
+  const verdicts = parsedFiles.map(({ config }) => config.defaultVerdict)
   const defaultVerdict = strictness.find((verdict) => verdicts.includes(verdict))
-  const lowestFirst = read.toReversed().map(({ config }) => config)
-  const foreign = new Set(read.filter(({ from }) => from.layer === 'project').map(({ config }) => config))
-  let merged = nothing()
-  for (const config of lowestFirst)
+  const ascending = parsedFiles.toReversed().map(({ config }) => config)
+  const projectConfigs = new Set(
+    parsedFiles.filter(({ from }) => from.layer === 'project').map(({ config }) => config),
+  )
+  let merged = emptyConfig()
+  for (const config of ascending)
     merged = { ...merged, ...config, limits: { ...merged.limits, ...config.limits } }
   return {
     ...merged,
     servers: Object.fromEntries(servers),
     origins: Object.fromEntries(origins),
-    rules: read.flatMap(({ config }) => config.rules),
-    log: mergedLog(read.map(({ config }) => config.log)),
-    settings: firstOf(read.flatMap(({ config }) => config.settings)),
-    roots: unique(read.flatMap(({ config }) => config.roots)),
-    models: read.map(({ config }) => config.models).find((models) => models.length > 0) ?? [],
-    sampling: mergedSampling(
-      read.map(({ from, config }) => ({
+    rules: parsedFiles.flatMap(({ config }) => config.rules),
+    log: mergeLogSettings(parsedFiles.map(({ config }) => config.log)),
+    settings: effectiveSettings(parsedFiles.flatMap(({ config }) => config.settings)),
+    roots: uniqueRoots(parsedFiles.flatMap(({ config }) => config.roots)),
+    models: parsedFiles.map(({ config }) => config.models).find((models) => models.length > 0) ?? [],
+    sampling: mergeSampling(
+      parsedFiles.map(({ from, config }) => ({
         settings: config.sampling,
         strict: from.layer === 'project' || from.layer === 'discovered',
       })),
     ),
     // A working folder's file cannot redefine a name that the user chose.
-    profiles: joined(
-      lowestFirst
-        .toSorted((a, b) => Number(foreign.has(b)) - Number(foreign.has(a)))
+    profiles: mergeRecords(
+      ascending
+        .toSorted((a, b) => Number(projectConfigs.has(b)) - Number(projectConfigs.has(a)))
         .map(({ profiles }) => profiles),
     ),
-    additions: joined(lowestFirst.map(({ additions }) => additions)),
+    additions: mergeRecords(ascending.map(({ additions }) => additions)),
     ...(defaultVerdict !== undefined && { defaultVerdict }),
-    problems: [...problems, ...read.flatMap(({ config }) => config.problems)],
+    problems: [...problems, ...parsedFiles.flatMap(({ config }) => config.problems)],
   }
 }
 
-function nothing(): HostConfig {
+function emptyConfig(): HostConfig {
   return parseConfig('{"mcpServers":{}}')
 }
 
-function joined<T>(records: readonly Record<string, T>[]): Record<string, T> {
+function mergeRecords<T>(records: readonly Record<string, T>[]): Record<string, T> {
   return Object.fromEntries(records.flatMap((record) => Object.entries(record)))
 }
 
 /** The effective value of a setting in several files; lists of headers are combined. */
-function firstOf(settings: readonly FieldOrigin[]): FieldOrigin[] {
+function effectiveSettings(settings: readonly FieldOrigin[]): FieldOrigin[] {
   return settings.filter(
     ({ field }, index) =>
       field === 'log.maskedHeaders' || settings.findIndex((other) => other.field === field) === index,
   )
 }
 
-function unique<T extends { uri: string }>(roots: readonly T[]): T[] {
+function uniqueRoots<T extends { uri: string }>(roots: readonly T[]): T[] {
   return [...new Map(roots.map((root) => [root.uri, root])).values()]
 }
 
@@ -307,53 +314,53 @@ interface SamplingLayer {
 type Servers = NonNullable<SamplingSettings['servers']>
 
 /** Merges settings, earlier files first; strict files can only lower limits and redact more. */
-function mergedSampling(layers: readonly SamplingLayer[]): SamplingSettings {
-  const own = layers.filter(({ strict }) => !strict).map(({ settings }) => settings)
+function mergeSampling(layers: readonly SamplingLayer[]): SamplingSettings {
+  const userOrigin = layers.filter(({ strict }) => !strict).map(({ settings }) => settings)
   const strict = layers.filter((layer) => layer.strict).map(({ settings }) => settings)
   const names = new Set(layers.flatMap(({ settings }) => Object.keys(settings.servers ?? {})))
-  const loose: SamplingSettings = {
+  const merged: SamplingSettings = {
     models: uniqueById([
-      ...own.flatMap(({ models }) => models ?? []),
+      ...userOrigin.flatMap(({ models }) => models ?? []),
       ...strict
         .flatMap(({ models }) => models ?? [])
         .map(({ cost: _cost, currency: _currency, ...facts }) => facts),
     ]),
-    limits: joinedLimits(own.map(({ limits }) => limits)),
+    limits: mergeLimits(userOrigin.map(({ limits }) => limits)),
     servers: Object.fromEntries(
       [...names].map((name) => {
-        const entries = own.flatMap(({ servers }) => serverOf(servers, name) ?? [])
+        const entries = userOrigin.flatMap(({ servers }) => serverSettings(servers, name) ?? [])
         const approve = entries.find((entry) => entry.approve !== undefined)?.approve
-        const limits = joinedLimits(entries.map((entry) => entry.limits))
-        const reviewOffline = strictest(
+        const limits = mergeLimits(entries.map((entry) => entry.limits))
+        const reviewOffline = reviewOfflineOf(
           entries,
-          strict.flatMap((layer) => [layer, serverOf(layer.servers, name) ?? {}]),
+          strict.flatMap((layer) => [layer, serverSettings(layer.servers, name) ?? {}]),
         )
         return [name, { limits, ...(approve !== undefined && { approve }), ...reviewOffline }]
       }),
     ),
-    ...strictest(own, strict),
+    ...reviewOfflineOf(userOrigin, strict),
   }
   const redact = [
-    ...own.flatMap((settings) => settings.redact ?? []),
+    ...userOrigin.flatMap((settings) => settings.redact ?? []),
     ...strict.flatMap((settings) => settings.redact ?? []).filter((rule) => !('off' in rule && rule.off)),
   ]
   return {
-    ...loose,
+    ...merged,
     redact,
-    limits: lowered(
-      loose.limits,
-      limitsOf('', { ...loose, servers: {} }),
+    limits: lowerLimits(
+      merged.limits,
+      limitsOf('', { ...merged, servers: {} }),
       strict.map(({ limits }) => limits),
     ),
     servers: Object.fromEntries(
-      Object.entries(loose.servers ?? {}).map(([name, entry]) => [
+      Object.entries(merged.servers ?? {}).map(([name, entry]) => [
         name,
         {
           ...entry,
-          limits: lowered(
+          limits: lowerLimits(
             entry.limits,
-            limitsOf(name, loose),
-            strict.map(({ servers }) => serverOf(servers, name)?.limits),
+            limitsOf(name, merged),
+            strict.map(({ servers }) => serverSettings(servers, name)?.limits),
           ),
         },
       ]),
@@ -362,7 +369,7 @@ function mergedSampling(layers: readonly SamplingLayer[]): SamplingSettings {
 }
 
 /** Settings of a strict file without effect, for a warning. */
-function withoutEffect({ servers, redact, models, reviewOffline }: SamplingSettings): string[] {
+function ignoredSettings({ servers, redact, models, reviewOffline }: SamplingSettings): string[] {
   const settings = [{ reviewOffline }, ...Object.values(servers ?? {})]
   return [
     ...(settings.some((entry) => entry.reviewOffline === false) ? ['"reviewOffline": false'] : []),
@@ -375,20 +382,20 @@ function withoutEffect({ servers, redact, models, reviewOffline }: SamplingSetti
 }
 
 /** The first of the user's own settings; a strict file can only require the review. */
-function strictest(
-  own: readonly Pick<SamplingSettings, 'reviewOffline'>[],
+function reviewOfflineOf(
+  userOrigin: readonly Pick<SamplingSettings, 'reviewOffline'>[],
   strict: readonly Pick<SamplingSettings, 'reviewOffline'>[],
 ): Pick<SamplingSettings, 'reviewOffline'> {
   const reviewOffline = strict.some((settings) => settings.reviewOffline === true)
     ? true
-    : own.find((settings) => settings.reviewOffline !== undefined)?.reviewOffline
+    : userOrigin.find((settings) => settings.reviewOffline !== undefined)?.reviewOffline
   return reviewOffline === undefined ? {} : { reviewOffline }
 }
 
-function lowered(
+function lowerLimits(
   limits: Partial<SamplingLimits> | undefined,
-  inForce: SamplingLimits,
-  wanted: readonly (Partial<SamplingLimits> | undefined)[],
+  effectiveLimits: SamplingLimits,
+  strictLimits: readonly (Partial<SamplingLimits> | undefined)[],
 ): Partial<SamplingLimits> {
   const result = { ...limits }
   const names = [
@@ -401,20 +408,20 @@ function lowered(
     'autoCostPerDay',
   ] as const
   for (const name of names) {
-    const least = Math.min(...wanted.map((entry) => entry?.[name] ?? Number.POSITIVE_INFINITY))
-    if (least < (inForce[name] ?? Number.POSITIVE_INFINITY)) result[name] = least
+    const lowest = Math.min(...strictLimits.map((entry) => entry?.[name] ?? Number.POSITIVE_INFINITY))
+    if (lowest < (effectiveLimits[name] ?? Number.POSITIVE_INFINITY)) result[name] = lowest
   }
   return result
 }
 
-function serverOf(servers: Servers | undefined, name: string): Servers[string] | undefined {
+function serverSettings(servers: Servers | undefined, name: string): Servers[string] | undefined {
   return servers !== undefined && Object.hasOwn(servers, name) ? servers[name] : undefined
 }
 
-function joinedLimits(limits: readonly (Partial<SamplingLimits> | undefined)[]): Partial<SamplingLimits> {
-  const all: Partial<SamplingLimits> = {}
-  for (const some of limits.toReversed()) Object.assign(all, some)
-  return all
+function mergeLimits(limits: readonly (Partial<SamplingLimits> | undefined)[]): Partial<SamplingLimits> {
+  const mergedLimits: Partial<SamplingLimits> = {}
+  for (const part of limits.toReversed()) Object.assign(mergedLimits, part)
+  return mergedLimits
 }
 
 function uniqueById<T extends { id: string }>(entries: readonly T[]): T[] {

@@ -8,7 +8,7 @@ import { readDocument } from './document.ts'
 import { type Edit, editText, replaceFile, textOfFile } from './edit.ts'
 
 /** The file may contain literal secrets. */
-const ownerOnly = 0o600
+const ownerOnlyMode = 0o600
 
 /** The servers of the user's own configuration. */
 export async function ownServers(file: string): Promise<Record<string, ServerConfig>> {
@@ -24,8 +24,8 @@ export async function addServers(
   file: string,
   servers: Readonly<Record<string, ServerConfig>>,
 ): Promise<void> {
-  const present = await ownServers(file)
-  const existing = Object.keys(servers).find((name) => Object.hasOwn(present, name))
+  const currentServers = await ownServers(file)
+  const existing = Object.keys(servers).find((name) => Object.hasOwn(currentServers, name))
   if (existing !== undefined) {
     throw new FixableError(
       'CONFLICT',
@@ -33,7 +33,7 @@ export async function addServers(
       [{ action: 'uninstall', server: existing }],
     )
   }
-  await replaceFile(file, withServers((await textOfFile(file)) ?? '', file, servers), ownerOnly)
+  await replaceFile(file, withServers((await textOfFile(file)) ?? '', file, servers), ownerOnlyMode)
 }
 
 /**
@@ -45,11 +45,15 @@ export async function removeServer(file: string, name: string): Promise<ServerCo
   const config = servers[name]
   if (config === undefined) {
     const names = Object.keys(servers).map((one) => oneLine(one))
-    const others = names.length === 0 ? 'It has none' : `It has: ${names.join(', ')}`
-    throw new McpError('NOT_FOUND', `${file} has no server "${oneLine(name)}". ${others}.`)
+    const availableText = names.length === 0 ? 'It has none' : `It has: ${names.join(', ')}`
+    throw new McpError('NOT_FOUND', `${file} has no server "${oneLine(name)}". ${availableText}.`)
   }
   const text = (await textOfFile(file)) ?? ''
-  await replaceFile(file, editText(text, file, [{ path: ['mcpServers', name], value: undefined }]), ownerOnly)
+  await replaceFile(
+    file,
+    editText(text, file, [{ path: ['mcpServers', name], value: undefined }]),
+    ownerOnlyMode,
+  )
   return config
 }
 

@@ -30,13 +30,14 @@ export interface Reader {
   record(value: unknown, path: string): JsonRecord | undefined
 }
 
+/** Creates a reader that adds its problems to a list. */
 export function createReader(options: {
   file: string
   problems: ConfigProblem[]
   /** Expands variables in texts; otherwise they are kept and only validated. */
-  now?: Lookup
+  lookup?: Lookup
 }): Reader {
-  const { file, now, problems } = options
+  const { file, lookup, problems } = options
   let failed = false
   const problem = (path: string, message: string): undefined => {
     failed = true
@@ -47,23 +48,23 @@ export function createReader(options: {
     if (typeof value === 'number' || typeof value === 'boolean') {
       return problem(path, `must be text: write "${value}" in quotes`)
     }
-    if (typeof value !== 'string') return problem(path, `must be text, not ${kindOf(value)}`)
-    if (now === undefined) {
+    if (typeof value !== 'string') return problem(path, `must be text, not ${typeText(value)}`)
+    if (lookup === undefined) {
       const read = partsOf(value)
       return 'problem' in read ? problem(path, read.problem) : value
     }
-    const secret = now.foreign ? secretIn(value) : undefined
+    const secret = lookup.foreign ? secretVariableIn(value) : undefined
     if (secret !== undefined)
       return problem(
         path,
         `uses ${secret} of your environment, which files of the working folder may not read here`,
       )
-    const expanded = expand(value, now.env, now.folders)
+    const expanded = expand(value, lookup.env, lookup.folders)
     return 'problem' in expanded ? problem(path, expanded.problem) : expanded.text
   }
   const record = (value: unknown, path: string): JsonRecord | undefined => {
     if (value === undefined || isRecord(value)) return value
-    return problem(path, `must be an object, not ${kindOf(value)}`)
+    return problem(path, `must be an object, not ${typeText(value)}`)
   }
   return {
     file,
@@ -78,12 +79,12 @@ export function createReader(options: {
     record,
     texts(value, path) {
       if (value === undefined) return undefined
-      if (!Array.isArray(value)) return problem(path, `must be a list of texts, not ${kindOf(value)}`)
+      if (!Array.isArray(value)) return problem(path, `must be a list of texts, not ${typeText(value)}`)
       return value.map((item, index) => text(item ?? null, member(path, index)) ?? '')
     },
     flag(value, path) {
       if (value === undefined || typeof value === 'boolean') return value
-      return problem(path, `must be true or false, not ${kindOf(value)}`)
+      return problem(path, `must be true or false, not ${typeText(value)}`)
     },
     oneOf(value, path, known) {
       if (value === undefined) return undefined
@@ -105,7 +106,7 @@ export function createReader(options: {
 }
 
 /** The first variable in a text whose name suggests a secret. */
-function secretIn(text: string): string | undefined {
+function secretVariableIn(text: string): string | undefined {
   const read = partsOf(text)
   const parts = 'parts' in read ? read.parts : []
   for (const part of parts) if (part.kind === 'env' && isSecretName(part.name)) return part.written
@@ -113,13 +114,14 @@ function secretIn(text: string): string | undefined {
 }
 
 /** Reports members of other names. */
-export function onlyKnown(entry: object, path: string, known: readonly string[], reader: Reader): void {
+export function reportUnknown(entry: object, path: string, known: readonly string[], reader: Reader): void {
   for (const name of Object.keys(entry)) {
     if (!known.includes(name)) reader.problem(member(path, name), `is unknown. Known are ${known.join(', ')}`)
   }
 }
 
-export function kindOf(value: unknown): string {
+/** The JSON type of a value with an article, for messages. */
+export function typeText(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { defined } from '@jackfield/sdk/internal'
 import { isRecord } from '../shared/json.ts'
 import type { ArgumentTest, Caller, GrantScope, PolicyRule, Verdict } from '../types/index.ts'
-import { member, onlyKnown, type Reader } from './reader.ts'
+import { member, type Reader, reportUnknown } from './reader.ts'
 
 const verdicts: readonly Verdict[] = ['allow', 'ask', 'deny']
 const scopes: readonly GrantScope[] = ['conversation', 'workspace', 'always']
@@ -14,8 +14,19 @@ const hints: readonly NonNullable<PolicyRule['hint']>[] = [
   'openWorld',
 ]
 export const callers: readonly Caller[] = ['chat', 'code', 'app', 'sampling', 'gateway', 'person', 'cli']
-const known = ['id', 'verdict', 'server', 'tool', 'hint', 'caller', 'arguments', 'label', 'gate', 'scope']
-const conditions = ['at', 'equals', 'glob', 'min', 'max', 'inside']
+const ruleFields = [
+  'id',
+  'verdict',
+  'server',
+  'tool',
+  'hint',
+  'caller',
+  'arguments',
+  'label',
+  'gate',
+  'scope',
+]
+const testFields = ['at', 'equals', 'glob', 'min', 'max', 'inside']
 
 /** Parses one policy rule. Folders of `inside` are absolute, from `~`, or relative to the configuration file's folder. */
 export function readRule(
@@ -26,7 +37,7 @@ export function readRule(
 ): PolicyRule | undefined {
   const entry = reader.record(item ?? null, path)
   if (entry === undefined) return undefined
-  onlyKnown(entry, path, known, reader)
+  reportUnknown(entry, path, ruleFields, reader)
   const at = (name: string): string => member(path, name)
   const verdict = reader.oneOf(entry['verdict'] ?? null, at('verdict'), verdicts)
   const server = reader.text(entry['server'], at('server'))
@@ -35,10 +46,10 @@ export function readRule(
   const hint = reader.oneOf(entry['hint'], at('hint'), hints)
   const gate = reader.oneOf(entry['gate'], at('gate'), ['call', 'result'])
   const scope = reader.oneOf(entry['scope'], at('scope'), scopes)
-  const caller = several(entry['caller'], at('caller'), reader, (one, where) =>
+  const caller = readItems(entry['caller'], at('caller'), reader, (one, where) =>
     reader.oneOf(one ?? null, where, callers),
   )
-  const tests = several(entry['arguments'], at('arguments'), reader, (one, where) =>
+  const tests = readItems(entry['arguments'], at('arguments'), reader, (one, where) =>
     readTest(one, where, folder, reader),
   )
   if (scope !== undefined && verdict !== undefined && verdict !== 'ask') {
@@ -55,7 +66,7 @@ export function readRule(
     ...defined({ server, tool, hint, caller, arguments: tests, label, gate, scope }),
     author: `${reader.file}, ${path}`,
   }
-  const problem = problemWithRule(rule)
+  const problem = ruleProblem(rule)
   if (problem !== undefined) reader.problem(path, `is invalid: ${problem}`)
   return rule
 }
@@ -63,26 +74,26 @@ export function readRule(
 function readTest(item: unknown, path: string, folder: string, reader: Reader): ArgumentTest | undefined {
   const entry = reader.record(item ?? null, path)
   if (entry === undefined) return undefined
-  onlyKnown(entry, path, conditions, reader)
+  reportUnknown(entry, path, testFields, reader)
   const at = reader.text(entry['at'] ?? null, member(path, 'at'))
   const glob = reader.text(entry['glob'], member(path, 'glob'))
   const inside = reader.texts(entry['inside'], member(path, 'inside'))
-  const [min, max] = [number(entry, 'min', path, reader), number(entry, 'max', path, reader)]
+  const [min, max] = [readNumber(entry, 'min', path, reader), readNumber(entry, 'max', path, reader)]
   return {
     at: at ?? '',
     ...('equals' in entry && { equals: entry['equals'] }),
-    ...defined({ glob, min, max, inside: inside?.map((one) => absolute(one, folder)) }),
+    ...defined({ glob, min, max, inside: inside?.map((one) => toAbsolute(one, folder)) }),
   }
 }
 
-function number(entry: unknown, name: 'min' | 'max', path: string, reader: Reader): number | undefined {
+function readNumber(entry: unknown, name: 'min' | 'max', path: string, reader: Reader): number | undefined {
   const value = isRecord(entry) ? entry[name] : undefined
   if (value === undefined || typeof value === 'number') return value
   reader.problem(member(path, name), 'must be a number')
   return undefined
 }
 
-function several<T>(
+function readItems<T>(
   value: unknown,
   path: string,
   reader: Reader,
@@ -94,16 +105,16 @@ function several<T>(
   return undefined
 }
 
-function absolute(text: string, folder: string): string {
+function toAbsolute(text: string, folder: string): string {
   return text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : resolve(folder, text)
 }
 
 /** Why a rule is invalid; undefined if it is valid. */
-export function problemWithRule(rule: unknown): string | undefined {
+export function ruleProblem(rule: unknown): string | undefined {
   if (!isRecord(rule)) return 'a rule must be a JSON object'
-  const unknownKey = Object.keys(rule).find((name) => name !== 'author' && !known.includes(name))
+  const unknownKey = Object.keys(rule).find((name) => name !== 'author' && !ruleFields.includes(name))
   if (unknownKey !== undefined)
-    return `"${unknownKey}" is unknown. Known are ${[...known, 'author'].join(', ')}`
+    return `"${unknownKey}" is unknown. Known are ${[...ruleFields, 'author'].join(', ')}`
   for (const name of ['id', 'server', 'tool', 'label', 'author']) {
     if (rule[name] !== undefined && typeof rule[name] !== 'string') return `"${name}" must be text`
   }
@@ -122,23 +133,23 @@ export function problemWithRule(rule: unknown): string | undefined {
   if (caller !== undefined && !(Array.isArray(caller) && caller.every((one) => callers.includes(one)))) {
     return `"caller" must be a list of ${callers.join(', ')}`
   }
-  const problem = tests === undefined ? undefined : problemWithTests(tests)
+  const problem = tests === undefined ? undefined : testsProblem(tests)
   return problem === undefined ? undefined : `"arguments" ${problem}`
 }
 
 /** Why a list of argument tests is invalid; undefined if it is valid. */
-function problemWithTests(value: unknown): string | undefined {
+function testsProblem(value: unknown): string | undefined {
   if (!Array.isArray(value)) return 'must be a list'
   for (const [index, test] of value.entries()) {
-    const problem = isRecord(test) ? problemWithTest(test) : 'must be an object'
+    const problem = isRecord(test) ? testProblem(test) : 'must be an object'
     if (problem !== undefined) return `[${index}] ${problem}`
   }
   return undefined
 }
 
-function problemWithTest(test: Record<string, unknown>): string | undefined {
-  const unknownKey = Object.keys(test).find((name) => !conditions.includes(name))
-  if (unknownKey !== undefined) return `.${unknownKey} is unknown. Known are ${conditions.join(', ')}`
+function testProblem(test: Record<string, unknown>): string | undefined {
+  const unknownKey = Object.keys(test).find((name) => !testFields.includes(name))
+  if (unknownKey !== undefined) return `.${unknownKey} is unknown. Known are ${testFields.join(', ')}`
   const { at, glob, min, max, inside } = test
   if (typeof at !== 'string') return '.at must be a JSON Pointer such as "/path"'
   if ((at !== '' && !at.startsWith('/')) || /~(?![01])/.test(at)) {
@@ -160,6 +171,6 @@ function problemWithTest(test: Record<string, unknown>): string | undefined {
 }
 
 /** Whether this is a valid list of argument tests. */
-export function areTests(value: unknown): value is readonly ArgumentTest[] {
-  return problemWithTests(value) === undefined
+export function isTestList(value: unknown): value is readonly ArgumentTest[] {
+  return testsProblem(value) === undefined
 }

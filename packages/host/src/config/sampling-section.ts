@@ -7,7 +7,7 @@ import type {
   SamplingSettings,
   SamplingStage,
 } from '../types/index.ts'
-import { kindOf, member, onlyKnown, type Reader } from './reader.ts'
+import { member, type Reader, reportUnknown, typeText } from './reader.ts'
 
 const stages: readonly SamplingStage[] = ['request', 'result']
 const builtins = ['api-key', 'bearer-token', 'private-key', 'email'] as const
@@ -20,11 +20,11 @@ type ServerSampling = NonNullable<SamplingSettings['servers']>[string]
 export function readSampling(value: unknown, path: string, reader: Reader): SamplingSettings | undefined {
   const entry = reader.record(value, path)
   if (entry === undefined) return undefined
-  onlyKnown(entry, path, ['limits', 'servers', 'redact', 'reviewOffline'], reader)
+  reportUnknown(entry, path, ['limits', 'servers', 'redact', 'reviewOffline'], reader)
   const limits = readLimits(entry['limits'], member(path, 'limits'), reader)
   const reviewOffline = reader.flag(entry['reviewOffline'], member(path, 'reviewOffline'))
   const servers = reader.record(entry['servers'], member(path, 'servers'))
-  const redact = list(entry['redact'], member(path, 'redact'), reader).flatMap(
+  const redact = readItems(entry['redact'], member(path, 'redact'), reader).flatMap(
     ([item, at]) => readRule(item, at, reader) ?? [],
   )
   return {
@@ -49,7 +49,12 @@ export function readModel(item: unknown, path: string, reader: Reader): ModelFac
   }
   const entry = reader.record(item ?? null, path)
   if (entry === undefined) return undefined
-  onlyKnown(entry, path, ['id', 'name', 'cost', 'currency', 'speed', 'intelligence', 'contextTokens'], reader)
+  reportUnknown(
+    entry,
+    path,
+    ['id', 'name', 'cost', 'currency', 'speed', 'intelligence', 'contextTokens'],
+    reader,
+  )
   const id = reader.text(entry['id'], member(path, 'id'))
   if (id === undefined) {
     if (entry['id'] === undefined) reader.problem(path, 'needs "id", such as "provider/model"')
@@ -60,26 +65,26 @@ export function readModel(item: unknown, path: string, reader: Reader): ModelFac
     name: reader.text(entry['name'], member(path, 'name')),
     currency: reader.text(entry['currency'], member(path, 'currency')),
     cost: readCost(entry['cost'], member(path, 'cost'), reader),
-    speed: number(entry['speed'], member(path, 'speed'), reader, share),
-    intelligence: number(entry['intelligence'], member(path, 'intelligence'), reader, share),
-    contextTokens: number(entry['contextTokens'], member(path, 'contextTokens'), reader, atLeast(1)),
+    speed: readNumber(entry['speed'], member(path, 'speed'), reader, unitInterval),
+    intelligence: readNumber(entry['intelligence'], member(path, 'intelligence'), reader, unitInterval),
+    contextTokens: readNumber(entry['contextTokens'], member(path, 'contextTokens'), reader, atLeast(1)),
   })
 }
 
 function readCost(value: unknown, path: string, reader: Reader): ModelFacts['cost'] {
   const entry = reader.record(value, path)
   if (entry === undefined) return undefined
-  onlyKnown(entry, path, ['input', 'output'], reader)
-  const input = number(entry['input'] ?? null, member(path, 'input'), reader, amount)
-  const output = number(entry['output'] ?? null, member(path, 'output'), reader, amount)
+  reportUnknown(entry, path, ['input', 'output'], reader)
+  const input = readNumber(entry['input'] ?? null, member(path, 'input'), reader, nonNegative)
+  const output = readNumber(entry['output'] ?? null, member(path, 'output'), reader, nonNegative)
   return input === undefined || output === undefined ? undefined : { input, output }
 }
 
 function readServer(value: unknown, path: string, reader: Reader): ServerSampling {
   const entry = reader.record(value ?? null, path) ?? {}
-  onlyKnown(entry, path, ['limits', 'approve', 'reviewOffline'], reader)
+  reportUnknown(entry, path, ['limits', 'approve', 'reviewOffline'], reader)
   const limits = readLimits(entry['limits'], member(path, 'limits'), reader)
-  const approve = list(entry['approve'], member(path, 'approve'), reader).flatMap(
+  const approve = readItems(entry['approve'], member(path, 'approve'), reader).flatMap(
     ([item, at]) => reader.oneOf(item ?? null, at, stages) ?? [],
   )
   const reviewOffline = reader.flag(entry['reviewOffline'], member(path, 'reviewOffline'))
@@ -89,16 +94,16 @@ function readServer(value: unknown, path: string, reader: Reader): ServerSamplin
 function readLimits(value: unknown, path: string, reader: Reader): Partial<SamplingLimits> | undefined {
   const entry = reader.record(value, path)
   if (entry === undefined) return undefined
-  onlyKnown(entry, path, [...counts, ...amounts], reader)
+  reportUnknown(entry, path, [...counts, ...amounts], reader)
   const limits: Partial<SamplingLimits> = {}
   for (const name of counts) {
-    const least = name === 'maxTokens' ? 1 : 0
-    const read = number(entry[name], member(path, name), reader, atLeast(least))
-    if (read !== undefined) limits[name] = read
+    const minValue = name === 'maxTokens' ? 1 : 0
+    const parsed = readNumber(entry[name], member(path, name), reader, atLeast(minValue))
+    if (parsed !== undefined) limits[name] = parsed
   }
   for (const name of amounts) {
-    const read = number(entry[name], member(path, name), reader, amount)
-    if (read !== undefined) limits[name] = read
+    const parsed = readNumber(entry[name], member(path, name), reader, nonNegative)
+    if (parsed !== undefined) limits[name] = parsed
   }
   return limits
 }
@@ -107,12 +112,12 @@ function readRule(value: unknown, path: string, reader: Reader): RedactionRule |
   const entry = reader.record(value ?? null, path)
   if (entry === undefined) return undefined
   if (entry['builtin'] !== undefined) {
-    onlyKnown(entry, path, ['builtin', 'off'], reader)
+    reportUnknown(entry, path, ['builtin', 'off'], reader)
     const builtin = reader.oneOf(entry['builtin'], member(path, 'builtin'), builtins)
-    const off = reader.flag(entry['off'], member(path, 'off'))
-    return builtin === undefined ? undefined : { builtin, ...(off !== undefined && { off }) }
+    const isOff = reader.flag(entry['off'], member(path, 'off'))
+    return builtin === undefined ? undefined : { builtin, ...(isOff !== undefined && { off: isOff }) }
   }
-  onlyKnown(entry, path, ['name', 'pattern'], reader)
+  reportUnknown(entry, path, ['name', 'pattern'], reader)
   const { name, pattern } = entry
   // In a pattern, `$` is the end of the text and no variable.
   if (typeof name !== 'string' || typeof pattern !== 'string') {
@@ -130,24 +135,27 @@ interface Bound {
   description: string
 }
 
-const share: Bound = { accepts: (value) => value >= 0 && value <= 1, description: 'a number from 0 to 1' }
-const amount: Bound = { accepts: (value) => value >= 0, description: 'a number of 0 or more' }
-const atLeast = (least: number): Bound => ({
-  accepts: (value) => Number.isSafeInteger(value) && value >= least,
-  description: `a whole number of ${least} or more`,
+const unitInterval: Bound = {
+  accepts: (value) => value >= 0 && value <= 1,
+  description: 'a number from 0 to 1',
+}
+const nonNegative: Bound = { accepts: (value) => value >= 0, description: 'a number of 0 or more' }
+const atLeast = (minValue: number): Bound => ({
+  accepts: (value) => Number.isSafeInteger(value) && value >= minValue,
+  description: `a whole number of ${minValue} or more`,
 })
 
-function number(value: unknown, path: string, reader: Reader, bound: Bound): number | undefined {
+function readNumber(value: unknown, path: string, reader: Reader, bound: Bound): number | undefined {
   if (value === undefined) return undefined
   if (typeof value === 'number' && Number.isFinite(value) && bound.accepts(value)) return value
   reader.problem(path, `must be ${bound.description}, not ${JSON.stringify(value)}`)
   return undefined
 }
 
-function list(value: unknown, path: string, reader: Reader): [unknown, string][] {
+function readItems(value: unknown, path: string, reader: Reader): [unknown, string][] {
   if (value === undefined) return []
   if (Array.isArray(value)) return value.map((item, index) => [item, member(path, index)])
-  reader.problem(path, `must be a list, not ${kindOf(value)}`)
+  reader.problem(path, `must be a list, not ${typeText(value)}`)
   return []
 }
 
@@ -159,7 +167,7 @@ const defaultLimits: SamplingLimits = {
   autoTokensPerDay: 20_000,
 }
 
-/** The limits of one server: its own, else those of all servers, else the defaultLimits. */
+/** The limits of one server: its own, else those of all servers, else the defaults. */
 export function limitsOf(server: string, { limits, servers }: SamplingSettings): SamplingLimits {
   return { ...defaultLimits, ...limits, ...entryOf(servers, server)?.limits }
 }

@@ -37,13 +37,13 @@ const httpTypes = ['http', 'streamable-http', 'streamableHttp', 'streamable_http
 const additionFields = [...commonFields.filter((name) => name !== 'type'), 'sandbox', 'auth']
 
 /** Context for parsing an entry. */
-export interface ServerReading {
+export interface ServerParseContext {
   file: string
   /** Base folder for relative roots. */
   folder: string
   problems: ConfigProblem[]
   /** For folders, which are resolved when the file is read. */
-  now: Lookup
+  lookup: Lookup
 }
 
 /** One file's additions to a server of another file. */
@@ -57,36 +57,38 @@ export interface ServerAddition {
 }
 
 /** Parses a server entry; undefined if invalid, with its problems reported. */
-export function readServer(draft: Draft, options: ServerReading): ServerConfig | undefined {
+export function readServer(draft: Draft, options: ServerParseContext): ServerConfig | undefined {
   const reader = createReader({ file: options.file, problems: options.problems })
   for (const { path, message } of draft.warnings) reader.warning(pathText(path), message)
-  for (const { path, message } of draft.faults) reader.problem(pathText(path), message)
+  for (const { path, message } of draft.errors) reader.problem(pathText(path), message)
   if (reader.failed) return undefined
   const { entry } = draft
-  const type = reader.oneOf(entry['type'], draft.at('type'), [...stdioTypes, ...httpTypes])
-  const now = createReader(options)
-  const target = readTarget(draft, entry, type, reader, now)
-  const settings = readSettings(draft, entry, options.folder, reader, now)
-  return target === undefined || reader.failed || now.failed ? undefined : { ...target, ...settings }
+  const type = reader.oneOf(entry['type'], draft.sourceText('type'), [...stdioTypes, ...httpTypes])
+  const expandingReader = createReader(options)
+  const target = readTarget(draft, entry, type, reader, expandingReader)
+  const settings = readSettings(draft, entry, options.folder, reader, expandingReader)
+  return target === undefined || reader.failed || expandingReader.failed
+    ? undefined
+    : { ...target, ...settings }
 }
 
 /** Parses an entry of `jackfield.servers`; undefined if invalid, with its problems reported. */
-export function readAddition(draft: Draft, options: ServerReading): ServerAddition | undefined {
+export function readAddition(draft: Draft, options: ServerParseContext): ServerAddition | undefined {
   const reader = createReader({ file: options.file, problems: options.problems })
   const { entry } = draft
   for (const name of Object.keys(entry)) {
     if (!additionFields.includes(name))
-      reader.problem(draft.at(name), `cannot be set here. Known are ${additionFields.join(', ')}`)
+      reader.problem(draft.sourceText(name), `cannot be set here. Known are ${additionFields.join(', ')}`)
   }
-  for (const { path, message } of [...draft.warnings, ...draft.faults])
+  for (const { path, message } of [...draft.warnings, ...draft.errors])
     reader.problem(pathText(path), message)
-  const now = createReader(options)
-  const settings = readSettings(draft, entry, options.folder, reader, now)
+  const expandingReader = createReader(options)
+  const settings = readSettings(draft, entry, options.folder, reader, expandingReader)
   const target = defined({
-    sandbox: readSandbox(draft, entry['sandbox'], now),
+    sandbox: readSandbox(draft, entry['sandbox'], expandingReader),
     auth: readAuth(draft, entry['auth'], reader),
   })
-  return reader.failed || now.failed ? undefined : { settings, ...target }
+  return reader.failed || expandingReader.failed ? undefined : { settings, ...target }
 }
 
 /** Merges the additions into a server. */
@@ -103,29 +105,34 @@ function readTarget(
   entry: JsonRecord,
   type: string | undefined,
   reader: Reader,
-  now: Reader,
+  expandingReader: Reader,
 ): ServerConfig | undefined {
-  const whole = pathText(draft.path)
+  const entryPath = pathText(draft.path)
   const hasCommand = entry['command'] !== undefined
   const hasUrl = entry['url'] !== undefined
   if (hasCommand && hasUrl) {
-    reader.problem(whole, 'has both "command" and "url": remove one of them')
+    reader.problem(entryPath, 'has both "command" and "url": remove one of them')
     return undefined
   }
   if (!hasCommand && !hasUrl) {
-    reader.problem(whole, 'needs "command" (a program to start) or "url" (an address)')
+    reader.problem(entryPath, 'needs "command" (a program to start) or "url" (an address)')
     return undefined
   }
   if (type !== undefined && (hasCommand ? httpTypes : stdioTypes).includes(type)) {
-    reader.problem(draft.at('type'), `is "${type}", but the entry has "${hasCommand ? 'command' : 'url'}"`)
+    reader.problem(
+      draft.sourceText('type'),
+      `is "${type}", but the entry has "${hasCommand ? 'command' : 'url'}"`,
+    )
   }
-  const known = [...commonFields, ...(hasCommand ? stdioFields : httpFields)]
+  const expandedUrl = [...commonFields, ...(hasCommand ? stdioFields : httpFields)]
   for (const name of Object.keys(entry)) {
-    if (!known.includes(name)) reader.warning(draft.at(name), 'is not used by Jackfield')
+    if (!expandedUrl.includes(name)) reader.warning(draft.sourceText(name), 'is not used by Jackfield')
   }
-  const config = hasCommand ? readCommand(draft, entry, reader, now) : readUrl(draft, entry, reader)
+  const config = hasCommand
+    ? readCommand(draft, entry, reader, expandingReader)
+    : readUrl(draft, entry, reader)
   if (config === undefined) return undefined
-  for (const { field, message } of serverProblems(config)) reader.problem(draft.at(...field), message)
+  for (const { field, message } of serverProblems(config)) reader.problem(draft.sourceText(...field), message)
   return config
 }
 
@@ -133,27 +140,27 @@ function readCommand(
   draft: Draft,
   entry: JsonRecord,
   reader: Reader,
-  now: Reader,
+  expandingReader: Reader,
 ): StdioServerConfig | undefined {
-  const command = reader.text(entry['command'], draft.at('command'))?.trim()
-  const others = defined({
+  const command = reader.text(entry['command'], draft.sourceText('command'))?.trim()
+  const otherFields = defined({
     args: readArgs(draft, entry['args'], reader),
     env: textRecord(draft, entry, 'env', reader),
-    envFile: reader.text(entry['envFile'], draft.at('envFile')),
-    cwd: reader.text(entry['cwd'], draft.at('cwd')),
-    sandbox: readSandbox(draft, entry['sandbox'], now),
+    envFile: reader.text(entry['envFile'], draft.sourceText('envFile')),
+    cwd: reader.text(entry['cwd'], draft.sourceText('cwd')),
+    sandbox: readSandbox(draft, entry['sandbox'], expandingReader),
   })
-  return command === undefined ? undefined : { command, ...others }
+  return command === undefined ? undefined : { command, ...otherFields }
 }
 
 /** Item by item, since each may have its own source position. */
 function readArgs(draft: Draft, value: unknown, reader: Reader): string[] | undefined {
-  if (!Array.isArray(value)) return reader.texts(value, draft.at('args'))
-  return value.map((item: unknown, index) => reader.text(item ?? null, draft.at('args', index)) ?? '')
+  if (!Array.isArray(value)) return reader.texts(value, draft.sourceText('args'))
+  return value.map((item: unknown, index) => reader.text(item ?? null, draft.sourceText('args', index)) ?? '')
 }
 
 function readUrl(draft: Draft, entry: JsonRecord, reader: Reader): HttpServerConfig | undefined {
-  const url = reader.text(entry['url'], draft.at('url'))?.trim()
+  const url = reader.text(entry['url'], draft.sourceText('url'))?.trim()
   const headers = textRecord(draft, entry, 'headers', reader)
   const auth = readAuth(draft, entry['auth'], reader)
   return url === undefined ? undefined : { url, ...defined({ headers, auth }) }
@@ -165,34 +172,37 @@ function textRecord(
   name: string,
   reader: Reader,
 ): Record<string, string> | undefined {
-  const record = reader.record(entry[name], draft.at(name))
+  const record = reader.record(entry[name], draft.sourceText(name))
   if (record === undefined) return undefined
   return Object.fromEntries(
-    Object.entries(record).map(([key, item]) => [key, reader.text(item ?? null, draft.at(name, key)) ?? '']),
+    Object.entries(record).map(([key, item]) => [
+      key,
+      reader.text(item ?? null, draft.sourceText(name, key)) ?? '',
+    ]),
   )
 }
 
 function readAuth(draft: Draft, value: unknown, reader: Reader): HttpServerConfig['auth'] {
   if (value === undefined || value === false) return value
-  const entry = reader.record(value, draft.at('auth'))
+  const entry = reader.record(value, draft.sourceText('auth'))
   if (entry === undefined) return undefined
   warnUnknown(entry, ['clientId', 'clientSecret', 'issuer', 'scopes'], draft, 'auth', reader)
   return defined({
-    clientId: reader.text(entry['clientId'], draft.at('auth', 'clientId')),
-    clientSecret: reader.text(entry['clientSecret'], draft.at('auth', 'clientSecret')),
-    issuer: reader.text(entry['issuer'], draft.at('auth', 'issuer')),
-    scopes: reader.texts(entry['scopes'], draft.at('auth', 'scopes')),
+    clientId: reader.text(entry['clientId'], draft.sourceText('auth', 'clientId')),
+    clientSecret: reader.text(entry['clientSecret'], draft.sourceText('auth', 'clientSecret')),
+    issuer: reader.text(entry['issuer'], draft.sourceText('auth', 'issuer')),
+    scopes: reader.texts(entry['scopes'], draft.sourceText('auth', 'scopes')),
   })
 }
 
 function readSandbox(draft: Draft, value: unknown, reader: Reader): boolean | Sandbox | undefined {
   if (value === undefined || typeof value === 'boolean') return value
-  const entry = reader.record(value, draft.at('sandbox'))
+  const entry = reader.record(value, draft.sourceText('sandbox'))
   if (entry === undefined) return undefined
-  const known = ['read', 'write', 'network', 'maxProcesses', 'maxTemporaryBytes']
-  warnUnknown(entry, known, draft, 'sandbox', reader)
+  const expandedUrl = ['read', 'write', 'network', 'maxProcesses', 'maxTemporaryBytes']
+  warnUnknown(entry, expandedUrl, draft, 'sandbox', reader)
   const { network } = entry
-  const at = (name: string): string => draft.at('sandbox', name)
+  const at = (name: string): string => draft.sourceText('sandbox', name)
   return defined({
     read: reader.texts(entry['read'], at('read')),
     write: reader.texts(entry['write'], at('write')),
@@ -207,17 +217,17 @@ function readSettings(
   entry: JsonRecord,
   folder: string,
   reader: Reader,
-  now: Reader,
+  expandingReader: Reader,
 ): ServerSettings {
   return defined({
-    disabled: reader.flag(entry['disabled'], draft.at('disabled')),
-    era: reader.oneOf(entry['era'], draft.at('era'), ['auto', 'modern', 'legacy']),
-    lazy: reader.flag(entry['lazy'], draft.at('lazy')),
-    connectTimeoutMs: reader.milliseconds(entry['connectTimeoutMs'], draft.at('connectTimeoutMs')),
-    callTimeoutMs: reader.milliseconds(entry['callTimeoutMs'], draft.at('callTimeoutMs')),
-    sleepAfterMs: reader.milliseconds(entry['sleepAfterMs'], draft.at('sleepAfterMs')),
-    roots: readRoots(draft, entry['roots'], folder, now),
-    labels: reader.texts(entry['labels'], draft.at('labels')),
+    disabled: reader.flag(entry['disabled'], draft.sourceText('disabled')),
+    era: reader.oneOf(entry['era'], draft.sourceText('era'), ['auto', 'modern', 'legacy']),
+    lazy: reader.flag(entry['lazy'], draft.sourceText('lazy')),
+    connectTimeoutMs: reader.milliseconds(entry['connectTimeoutMs'], draft.sourceText('connectTimeoutMs')),
+    callTimeoutMs: reader.milliseconds(entry['callTimeoutMs'], draft.sourceText('callTimeoutMs')),
+    sleepAfterMs: reader.milliseconds(entry['sleepAfterMs'], draft.sourceText('sleepAfterMs')),
+    roots: readRoots(draft, entry['roots'], folder, expandingReader),
+    labels: reader.texts(entry['labels'], draft.sourceText('labels')),
     tools: readTools(draft, entry['tools'], reader),
   })
 }
@@ -225,34 +235,34 @@ function readSettings(
 function readRoots(draft: Draft, value: unknown, folder: string, reader: Reader): false | Root[] | undefined {
   if (value === undefined || value === false) return value
   if (!Array.isArray(value)) {
-    reader.problem(draft.at('roots'), 'must be a list of folders, or false for none')
+    reader.problem(draft.sourceText('roots'), 'must be a list of folders, or false for none')
     return undefined
   }
   return value.flatMap(
-    (item: unknown, index) => readRoot(item, draft.at('roots', index), folder, reader) ?? [],
+    (item: unknown, index) => readRoot(item, draft.sourceText('roots', index), folder, reader) ?? [],
   )
 }
 
 function readTools(draft: Draft, value: unknown, reader: Reader): ServerSettings['tools'] {
-  const entry = reader.record(value, draft.at('tools'))
+  const entry = reader.record(value, draft.sourceText('tools'))
   if (entry === undefined) return undefined
   warnUnknown(entry, ['only', 'without', 'always'], draft, 'tools', reader)
   return defined({
-    only: reader.texts(entry['only'], draft.at('tools', 'only')),
-    without: reader.texts(entry['without'], draft.at('tools', 'without')),
-    always: reader.texts(entry['always'], draft.at('tools', 'always')),
+    only: reader.texts(entry['only'], draft.sourceText('tools', 'only')),
+    without: reader.texts(entry['without'], draft.sourceText('tools', 'without')),
+    always: reader.texts(entry['always'], draft.sourceText('tools', 'always')),
   })
 }
 
 function warnUnknown(
   entry: JsonRecord,
-  known: readonly string[],
+  expandedUrl: readonly string[],
   draft: Draft,
   name: string,
   reader: Reader,
 ): void {
   for (const key of Object.keys(entry)) {
-    if (!known.includes(key)) reader.warning(draft.at(name, key), 'is not used by Jackfield')
+    if (!expandedUrl.includes(key)) reader.warning(draft.sourceText(name, key), 'is not used by Jackfield')
   }
 }
 
@@ -301,12 +311,14 @@ function httpProblems(config: Extract<ServerConfig, { url: string }>): { field: 
 }
 
 function urlProblem(url: string): string | undefined {
-  const read = partsOf(url)
-  const [first] = 'parts' in read ? read.parts : []
+  const variables = partsOf(url)
+  const [first] = 'parts' in variables ? variables.parts : []
   if (first !== undefined && first.kind !== 'text') return undefined
-  const known =
-    'parts' in read ? read.parts.map((part) => (part.kind === 'text' ? part.text : '1')).join('') : url
-  const parsed = URL.parse(known)
+  const expandedUrl =
+    'parts' in variables
+      ? variables.parts.map((part) => (part.kind === 'text' ? part.text : '1')).join('')
+      : url
+  const parsed = URL.parse(expandedUrl)
   if (parsed === null || (parsed.protocol !== 'http:' && parsed.protocol !== 'https:'))
     return 'must be an http or https address'
   if (parsed.username !== '' || parsed.password !== '')

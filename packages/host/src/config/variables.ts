@@ -23,25 +23,26 @@ const placeholder =
  */
 export function partsOf(text: string): Parts {
   const parts: Part[] = []
-  let after = 0
+  let position = 0
   for (const match of text.matchAll(placeholder)) {
-    const [written, own, name, fallback, prefix, rest = ''] = match
-    if (match.index > after) parts.push({ kind: 'text', text: text.slice(after, match.index) })
-    after = match.index + written.length
-    if (own !== undefined) parts.push({ kind: ownKinds[own] ?? 'pathSeparator', written })
+    const [written, folderVariable, name, fallback, prefix, argument = ''] = match
+    if (match.index > position) parts.push({ kind: 'text', text: text.slice(position, match.index) })
+    position = match.index + written.length
+    if (folderVariable !== undefined)
+      parts.push({ kind: folderKinds[folderVariable] ?? 'pathSeparator', written })
     else if (name !== undefined)
       parts.push({ kind: 'env', name, written, ...(fallback !== undefined && { fallback }) })
     else {
-      const part = prefixed(prefix ?? '', rest, written)
+      const part = prefixedPart(prefix ?? '', argument, written)
       if ('problem' in part) return part
       parts.push(part)
     }
   }
-  if (after < text.length) parts.push({ kind: 'text', text: text.slice(after) })
+  if (position < text.length) parts.push({ kind: 'text', text: text.slice(position) })
   return { parts }
 }
 
-const ownKinds: Readonly<
+const folderKinds: Readonly<
   Record<string, 'workspaceFolder' | 'workspaceFolderBasename' | 'userHome' | 'pathSeparator'>
 > = {
   workspaceFolder: 'workspaceFolder',
@@ -49,16 +50,16 @@ const ownKinds: Readonly<
   userHome: 'userHome',
 }
 
-function prefixed(prefix: string, rest: string, written: string): Part | { problem: string } {
+function prefixedPart(prefix: string, argument: string, written: string): Part | { problem: string } {
   if (prefix === 'workspaceFolder') return { kind: 'workspaceFolder', written }
   if (prefix === 'env') {
-    const [, name, fallback] = /^([A-Za-z_][A-Za-z0-9_()]*)(?::-(.*))?$/s.exec(rest) ?? []
+    const [, name, fallback] = /^([A-Za-z_][A-Za-z0-9_()]*)(?::-(.*))?$/s.exec(argument) ?? []
     if (name === undefined) return { problem: `${written} does not name an environment variable` }
     return { kind: 'env', name, written, ...(fallback !== undefined && { fallback }) }
   }
   if (prefix === 'input' || prefix === 'secret' || prefix === 'file') {
-    if (rest.trim() === '') return { problem: `${written} has no name` }
-    return { kind: prefix, name: rest.trim(), written }
+    if (argument.trim() === '') return { problem: `${written} has no name` }
+    return { kind: prefix, name: argument.trim(), written }
   }
   return {
     problem: `${written} is not supported here. Put the value into an environment variable and write \${NAME}`,
@@ -127,12 +128,12 @@ export function isSecretName(name: string): boolean {
 }
 
 /** Values as written; if the name suggests a secret, only a reference is shown. */
-export function givenValues(values: Readonly<Record<string, string>> = {}): GivenValue[] {
+export function displayedValues(values: Readonly<Record<string, string>> = {}): GivenValue[] {
   return Object.entries(values).map(([name, value]) => {
     const read = partsOf(value)
     const isReference = 'parts' in read && read.parts.every(({ kind }) => kind !== 'text')
-    const shown = isSecretName(name) && !isReference ? `[${name}]` : withoutPassword(value)
-    return { name, value: shown }
+    const shownValue = isSecretName(name) && !isReference ? `[${name}]` : withoutPassword(value)
+    return { name, value: shownValue }
   })
 }
 

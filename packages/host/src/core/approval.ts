@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CallToolResult } from '@jackfield/sdk'
-import { areTests } from '../config/rule.ts'
+import { isTestList } from '../config/rule.ts'
 import type { Recorder } from '../log/store/activity-log.ts'
 import { StoreError } from '../log/store/store-error.ts'
 import { canonical, frozenCopy, isRecord, type JsonRecord } from '../shared/json.ts'
@@ -171,7 +171,7 @@ function causeOf({ server, tool }: CatalogTool, subject: PolicySubject): Cause {
 }
 
 function checkRemember(remember: Remember, by: string): void {
-  if (remember.arguments === undefined || areTests(remember.arguments)) return
+  if (remember.arguments === undefined || isTestList(remember.arguments)) return
   throw new Error(`${by} asked to remember the answer for arguments that cannot be distinguished`)
 }
 

@@ -179,7 +179,7 @@ function secretParts(pieces: readonly (string | FoundSecret)[]): Hole['parts'] {
   const parts: (string | { secret: string })[] = []
   for (const piece of pieces) {
     if (typeof piece === 'string') parts.push(piece)
-    else if (piece.plain && piece.isStored !== undefined) parts.push({ secret: piece.isStored })
+    else if (piece.plain && piece.storedName !== undefined) parts.push({ secret: piece.storedName })
     else return undefined
   }
   return parts.some((part) => typeof part !== 'string') ? parts : undefined

@@ -102,7 +102,7 @@ export class ConnectionFactory {
     this.#advertised.set(name, advertised)
     const connection = new ServerConnection({
       name,
-      config: launch.keep(config),
+      config: launch.registerSecrets(config),
       identity: () => launch.identities.of(config),
       prepare: (given, signal) => launch.prepare(name, given, signal),
       needsApproval: async () => (await launch.consents.needed(name)) !== undefined,

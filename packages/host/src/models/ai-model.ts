@@ -16,7 +16,7 @@ import { ModelError, type ModelSettings, toModelError } from './model-error.ts'
 
 type Generated = GenerateTextResult<ToolSet, Record<string, unknown>, never>
 /** The parts of an AI SDK result used for a reply. */
-interface Answer {
+interface GeneratedReply {
   content: Generated['content']
   finishReason: Generated['finishReason']
   rawFinishReason: string | undefined
@@ -82,8 +82,8 @@ export function aiModel(options: AiModelOptions): Model {
   const context = { key: options.apiKey, settings: options.settings }
 
   async function failureOf(error: unknown): Promise<ModelError> {
-    const failed = toModelError(options.id, error, context)
-    if (failed.status !== 404 || options.list === undefined) return failed
+    const modelError = toModelError(options.id, error, context)
+    if (modelError.status !== 404 || options.list === undefined) return modelError
     return toModelError(options.id, error, { ...context, listed: await options.list() })
   }
 
@@ -93,22 +93,22 @@ export function aiModel(options: AiModelOptions): Model {
     loading ??= load(options)
     const model = await loading
     if (hasMedia(request)) {
-      const given = options.media ?? chatMedia
-      support ??= typeof given === 'function' ? given() : Promise.resolve(given)
+      const configuredMedia = options.media ?? chatMedia
+      support ??= typeof configuredMedia === 'function' ? configuredMedia() : Promise.resolve(configuredMedia)
     }
     const media = (await support) ?? chatMedia
     const work = async (onText: ModelRequest['onText']): Promise<ModelReply> => {
-      const without = new Set(refused)
+      const rejectedKinds = new Set(refused)
       for (;;) {
         const { messages, sent } = toModelMessages(request.messages, {
           names,
-          kept: retained,
+          retained: retained,
           media,
-          refused: without,
+          rejectedKinds: rejectedKinds,
         })
         try {
           const answer = await ask(model, { ...request, onText }, messages, names, options)
-          if (media.assumed === true) for (const kind of without) refused.add(kind)
+          if (media.assumed === true) for (const kind of rejectedKinds) refused.add(kind)
           return toReply(options.id, answer, request, names, retained)
         } catch (error) {
           request.signal?.throwIfAborted()
@@ -116,7 +116,7 @@ export function aiModel(options: AiModelOptions): Model {
           if (sent.size === 0 || !refusal.mayConcernMedia) throw refusal
           // Images are removed last, since most models accept them.
           const rest = [...sent].filter((kind) => kind !== 'image')
-          for (const kind of rest.length > 0 ? rest : sent) without.add(kind)
+          for (const kind of rest.length > 0 ? rest : sent) rejectedKinds.add(kind)
         }
       }
     }
@@ -165,7 +165,7 @@ async function ask(
   messages: ModelMessage[],
   names: ToolNames,
   { providerOptions, cacheMark }: Pick<AiModelOptions, 'providerOptions' | 'cacheMark'>,
-): Promise<Answer> {
+): Promise<GeneratedReply> {
   const ai = await import('ai')
   const { temperature, stopSequences } = request
   // The AI SDK prints warnings to stdout, which belongs to the caller.
@@ -181,7 +181,7 @@ async function ask(
   }
   const call = {
     model,
-    messages: cacheMark === undefined ? messages : marked(messages, cacheMark),
+    messages: cacheMark === undefined ? messages : withCacheMarks(messages, cacheMark),
     maxOutputTokens: request.maxTokens,
     maxRetries: 0,
     ...(request.system !== undefined && {
@@ -213,32 +213,32 @@ async function ask(
  * Sets cache points: at the end of this request, and of the previous one (before the last reply), because providers only look
  * back a few blocks for a cached prefix.
  */
-function marked(
+function withCacheMarks(
   messages: readonly ModelMessage[],
   mark: NonNullable<AiModelOptions['cacheMark']>,
 ): ModelMessage[] {
   const last = messages.length - 1
-  const before = messages.findLastIndex(({ role }) => role === 'assistant') - 1
+  const previous = messages.findLastIndex(({ role }) => role === 'assistant') - 1
   return messages.map((message, at) =>
-    at === last || at === before ? { ...message, providerOptions: mark } : message,
+    at === last || at === previous ? { ...message, providerOptions: mark } : message,
   )
 }
 
 function toReply(
   id: string,
-  answer: Answer,
+  answer: GeneratedReply,
   request: ModelRequest,
   names: ToolNames,
-  kept: Map<string, RetainedParts>,
+  retained: Map<string, RetainedParts>,
 ): ModelReply {
   const content: SamplingContent[] = []
   const unreadable: [id: string, written: string][] = []
-  let before: RetainedParts['before'] = []
+  let previous: RetainedParts['before'] = []
   for (const part of answer.content) {
     if (part.type === 'text') {
       if (part.text !== '') content.push({ type: 'text', text: part.text })
     } else if (part.type === 'reasoning') {
-      before.push({
+      previous.push({
         type: 'reasoning',
         text: part.text,
         ...(part.providerMetadata !== undefined && { providerOptions: part.providerMetadata }),
@@ -246,16 +246,16 @@ function toReply(
     } else if (part.type === 'file' && part.file.mediaType.startsWith('image/')) {
       content.push({ type: 'image', data: part.file.base64, mimeType: part.file.mediaType })
     } else if (part.type === 'tool-call') {
-      remember(kept, part.toolCallId, { before, options: part.providerMetadata })
-      before = []
+      retain(retained, part.toolCallId, { before: previous, options: part.providerMetadata })
+      previous = []
       const name = names.fromWire(part.toolName)
       const input = argumentsIn(part.input)
-      if (input === undefined) unreadable.push([part.toolCallId, writtenAs(part.input)])
+      if (input === undefined) unreadable.push([part.toolCallId, argumentsText(part.input)])
       content.push({ type: 'tool_use', id: part.toolCallId, name, input: input ?? {} })
     }
   }
-  const asksForTools = content.some((block) => block.type === 'tool_use')
-  const stopReason = stopReasonOf(id, answer, asksForTools, content.length > 0)
+  const callsTools = content.some((block) => block.type === 'tool_use')
+  const stopReason = stopReasonOf(id, answer, callsTools, content.length > 0)
   const { inputTokens, outputTokens } = answer.usage
   const reply: ModelReply = {
     content,
@@ -268,25 +268,25 @@ function toReply(
   return limitTokens(reply, request.maxTokens, reply.usage?.outputTokens ?? 0)
 }
 
-function remember(kept: Map<string, RetainedParts>, id: string, parts: RetainedParts): void {
+function retain(retained: Map<string, RetainedParts>, id: string, parts: RetainedParts): void {
   if (parts.before.length === 0 && parts.options === undefined) return
-  kept.set(id, parts)
-  if (kept.size <= maxRetainedCalls) return
-  const [oldest] = kept.keys()
-  if (oldest !== undefined) kept.delete(oldest)
+  retained.set(id, parts)
+  if (retained.size <= maxRetainedCalls) return
+  const [oldest] = retained.keys()
+  if (oldest !== undefined) retained.delete(oldest)
 }
 
 function stopReasonOf(
   id: string,
-  answer: Answer,
-  asksForTools: boolean,
-  saidSomething: boolean,
+  answer: GeneratedReply,
+  callsTools: boolean,
+  hasContent: boolean,
 ): ModelReply['stopReason'] {
   switch (answer.finishReason) {
     case 'length':
       return 'maxTokens'
     case 'content-filter':
-      if (saidSomething) return 'contentFilter'
+      if (hasContent) return 'contentFilter'
       throw new ModelError(
         'withheld',
         id,
@@ -296,7 +296,7 @@ function stopReasonOf(
     case 'interrupted':
       throw new ModelError('unavailable', id, `${id} stopped in the middle of its answer. Try again.`)
     default:
-      if (asksForTools) return 'toolUse'
+      if (callsTools) return 'toolUse'
       return answer.rawFinishReason === 'stop_sequence' ? 'stopSequence' : 'endTurn'
   }
 }
@@ -306,7 +306,7 @@ function isCount(tokens: number | undefined): tokens is number {
   return Number.isSafeInteger(tokens) && (tokens ?? -1) >= 0
 }
 
-function writtenAs(input: unknown): string {
+function argumentsText(input: unknown): string {
   return typeof input === 'string' ? input : JSON.stringify(input)
 }
 
@@ -316,9 +316,9 @@ function argumentsIn(input: unknown): Record<string, unknown> | undefined {
   return input === undefined || input === null || input === '' ? {} : undefined
 }
 
-const attempts = 4
+const maxAttempts = 4
 const maxWaitMs = 60_000
-const firstWaitMs = 1_000
+const initialWaitMs = 1_000
 
 /** Retry behaviour. */
 interface RetryOptions {
@@ -338,12 +338,12 @@ export async function withRetries<T>(
   { sleep = wait }: RetryOptions = {},
 ): Promise<T> {
   const { signal } = request
-  let shown = false
+  let hasEmitted = false
   const onText =
     request.onText === undefined
       ? undefined
       : (delta: string): void => {
-          shown = true
+          hasEmitted = true
           request.onText?.(delta)
         }
   for (let attempt = 1; ; attempt += 1) {
@@ -351,12 +351,13 @@ export async function withRetries<T>(
       return await work(onText)
     } catch (error) {
       signal?.throwIfAborted()
-      const failed = failure(error)
-      const forMs = failed.retryAfterMs ?? firstWaitMs * 2 ** (attempt - 1)
-      const isWorthIt = failed.kind === 'limit' || failed.kind === 'unavailable'
-      if (!isWorthIt || !failed.passes || shown || attempt === attempts || forMs > maxWaitMs) throw failed
-      request.onWait?.({ forMs, why: failed.message, attempt, attempts })
-      await sleep(forMs, signal)
+      const modelError = failure(error)
+      const waitMs = modelError.retryAfterMs ?? initialWaitMs * 2 ** (attempt - 1)
+      const isRetryable = modelError.kind === 'limit' || modelError.kind === 'unavailable'
+      if (!isRetryable || !modelError.passes || hasEmitted || attempt === maxAttempts || waitMs > maxWaitMs)
+        throw modelError
+      request.onWait?.({ forMs: waitMs, why: modelError.message, attempt, attempts: maxAttempts })
+      await sleep(waitMs, signal)
     }
   }
 }

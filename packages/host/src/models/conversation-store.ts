@@ -18,7 +18,7 @@ interface ConversationDeps {
   now?: () => number
 }
 
-/** Conversations in the store. */
+/** Stores conversations as rows with their entries; forks share the entries of their parent. */
 export function createConversationStore({
   store,
   redact,
@@ -28,25 +28,26 @@ export function createConversationStore({
   const table = store.conversations
 
   function find(id: string): ConversationRow {
-    const fitting = table.beginningWith(id)
-    const exact = fitting.find((row) => row.id === id)
-    const [row, other] = exact === undefined ? fitting : [exact]
-    const named = JSON.stringify(oneLine(id))
-    if (row === undefined || id === '') throw new McpError('NOT_FOUND', `There is no conversation ${named}.`)
+    const matches = table.beginningWith(id)
+    const exact = matches.find((row) => row.id === id)
+    const [row, other] = exact === undefined ? matches : [exact]
+    const quotedId = JSON.stringify(oneLine(id))
+    if (row === undefined || id === '')
+      throw new McpError('NOT_FOUND', `There is no conversation ${quotedId}.`)
     if (other !== undefined)
-      throw new McpError('INVALID', `Several conversations begin with ${named}; give more of the id.`)
+      throw new McpError('INVALID', `Several conversations begin with ${quotedId}; give more of the id.`)
     return row
   }
 
   function entries({ id, parent, shared }: ConversationRow, before: number): ConversationEntry[] {
-    const above = parent === null ? undefined : table.get(parent)
-    const inherited = above === undefined ? [] : entries(above, Math.min(shared, before))
+    const parentRow = parent === null ? undefined : table.get(parent)
+    const inherited = parentRow === undefined ? [] : entries(parentRow, Math.min(shared, before))
     return [...inherited, ...table.entries(id, before).map(entryFrom)]
   }
 
   return {
-    list: ({ limit = 50 } = {}) => table.list(limit).map(factsOf),
-    find: (id) => factsOf(find(id)),
+    list: ({ limit = 50 } = {}) => table.list(limit).map(conversationFacts),
+    find: (id) => conversationFacts(find(id)),
     entries: (id, from = 0) => {
       const row = find(id)
       // Its own entries start after the shared ones.
@@ -56,13 +57,13 @@ export function createConversationStore({
     count: (id) => table.count(id) ?? 0,
     append(id, known, added) {
       const at = new Date(now()).toISOString()
-      const begun: ConversationRow = {
+      const newRow: ConversationRow = {
         ...{ id, title: '', model: '', at, lastAt: at, turns: 0 },
         ...{ inputTokens: 0, outputTokens: 0, parent: null, shared: 0 },
       }
-      const given = redact(added)
-      const row = given.reduce(isForkOf, { ...(table.get(id) ?? begun), lastAt: at })
-      const texts = given.map((entry) => ({ at, entry: entryText(entry) }))
+      const redacted = redact(added)
+      const row = redacted.reduce(withEntry, { ...(table.get(id) ?? newRow), lastAt: at })
+      const texts = redacted.map((entry) => ({ at, entry: entryText(entry) }))
       if (!table.append(row, known, texts)) {
         throw new McpError(
           'CONFLICT',
@@ -71,15 +72,15 @@ export function createConversationStore({
         )
       }
       if (known === 0) table.prune()
-      onAdded?.(id, known, given)
+      onAdded?.(id, known, redacted)
     },
-    fork(id, wanted) {
+    fork(id, requestedCount) {
       const row = find(id)
       const all = entries(row, Number.MAX_SAFE_INTEGER)
-      const shared = Math.min(Math.max(0, wanted ?? all.length), all.length)
+      const shared = Math.min(Math.max(0, requestedCount ?? all.length), all.length)
       const at = new Date(now()).toISOString()
       const fork = randomUUID()
-      const from = all.slice(0, shared).reduce(isForkOf, { ...row, turns: 0 })
+      const from = all.slice(0, shared).reduce(withEntry, { ...row, turns: 0 })
       table.create({
         ...from,
         ...{ id: fork, at, lastAt: at, inputTokens: 0, outputTokens: 0, parent: row.id, shared },
@@ -101,7 +102,7 @@ export function createConversationStore({
   }
 }
 
-function isForkOf(row: ConversationRow, entry: ConversationEntry): ConversationRow {
+function withEntry(row: ConversationRow, entry: ConversationEntry): ConversationRow {
   switch (entry.kind) {
     case 'turn':
       return { ...row, model: entry.model, turns: row.turns + 1 }
@@ -121,25 +122,25 @@ function isForkOf(row: ConversationRow, entry: ConversationEntry): ConversationR
   }
 }
 
-function factsOf({ parent, shared, ...row }: ConversationRow): ConversationFacts {
+function conversationFacts({ parent, shared, ...row }: ConversationRow): ConversationFacts {
   return { ...row, ...(parent !== null && { fork: { of: parent, entries: shared } }) }
 }
 
 /** Maximum characters of one stored entry's JSON. */
-const most = 8_388_608
+const maxEntryChars = 8_388_608
 const maxTextChars = 1_000_000
 
 /** An entry for the store. If it is too large, images and audio are removed and texts are cut, with a note. */
 export function entryText(entry: ConversationEntry): string {
   const whole = JSON.stringify(entry)
-  if (whole.length <= most) return whole
+  if (whole.length <= maxEntryChars) return whole
   const cut = JSON.stringify(entry, (_name, value: unknown) => {
     if (isLarge(value))
       return { type: 'text', text: `[${value.type} of ${inWords(value.mimeType)}: too large to be kept]` }
     if (typeof value !== 'string' || value.length <= maxTextChars) return value
     return `${value.slice(0, maxTextChars)}… [${value.length - maxTextChars} more characters were not kept]`
   })
-  if (cut.length <= most) return cut
+  if (cut.length <= maxEntryChars) return cut
   const note: SamplingMessage = {
     role: 'user',
     content: { type: 'text', text: `[A message of ${whole.length} characters was too large to be kept.]` },

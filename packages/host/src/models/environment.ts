@@ -20,7 +20,7 @@ export type ModelEnvironment = Readonly<Record<string, string | undefined>>
 interface Provider {
   /** The default model of the provider. */
   model: string | undefined
-  make(model: string): Model
+  create(model: string): Model
 }
 
 /**
@@ -40,25 +40,25 @@ export function modelsFromEnvironment(env: ModelEnvironment, setting: string = '
   ] as const) {
     if (provider !== undefined) providers.set(name, provider)
   }
-  const wanted = value(env, 'JACKFIELD_MODEL')
+  const selectedModel = value(env, 'JACKFIELD_MODEL')
   const models: Model[] = []
   for (const [name, provider] of providers) {
-    if (provider.model !== undefined) models.push(provider.make(provider.model))
-    else if (!wanted?.startsWith(`${name}/`)) {
+    if (provider.model !== undefined) models.push(provider.create(provider.model))
+    else if (!selectedModel?.startsWith(`${name}/`)) {
       throw new Error(
-        `${needs[name]} is set, but no model. Set OPENAI_COMPATIBLE_MODEL to the one the server has.`,
+        `${requiredVariables[name]} is set, but no model. Set OPENAI_COMPATIBLE_MODEL to the one the server has.`,
       )
     }
   }
-  if (wanted === undefined) return [...models, offlineModel]
-  if (wanted === 'offline') return [offlineModel, ...models]
-  if (wanted.startsWith('script:'))
-    return [scriptModel(wanted.slice('script:'.length)), ...models, offlineModel]
-  const chosen = choose(wanted, providers, setting)
+  if (selectedModel === undefined) return [...models, offlineModel]
+  if (selectedModel === 'offline') return [offlineModel, ...models]
+  if (selectedModel.startsWith('script:'))
+    return [scriptModel(selectedModel.slice('script:'.length)), ...models, offlineModel]
+  const chosen = chooseModel(selectedModel, providers, setting)
   return [chosen, ...models.filter((model) => model.id !== chosen.id), offlineModel]
 }
 
-const needs: Readonly<Record<string, string>> = {
+const requiredVariables: Readonly<Record<string, string>> = {
   anthropic: 'ANTHROPIC_API_KEY',
   openai: 'OPENAI_API_KEY',
   google: 'GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY',
@@ -66,39 +66,47 @@ const needs: Readonly<Record<string, string>> = {
   ollama: 'OLLAMA_HOST',
 }
 
-function choose(wanted: string, providers: ReadonlyMap<string, Provider>, setting: string): Model {
-  const slash = wanted.indexOf('/')
-  const name = slash === -1 ? wanted : wanted.slice(0, slash)
+function chooseModel(
+  selectedModel: string,
+  providers: ReadonlyMap<string, Provider>,
+  setting: string,
+): Model {
+  const slash = selectedModel.indexOf('/')
+  const name = slash === -1 ? selectedModel : selectedModel.slice(0, slash)
   const provider = providers.get(name)
-  const written = (choice: string): string => `${setting}${setting.startsWith('-') ? ' ' : '='}${choice}`
+  const settingText = (choice: string): string => `${setting}${setting.startsWith('-') ? ' ' : '='}${choice}`
   if (provider === undefined) {
-    const known = `Providers are ${Object.keys(needs).join(', ')}, and offline.`
-    if (!Object.hasOwn(needs, name)) {
-      const meant = similarNames(name, wanted)
-      const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
-      throw new Error(`${written(wanted)}: there is no provider "${name}".${hint} ${known}`)
+    const providersText = `Providers are ${Object.keys(requiredVariables).join(', ')}, and offline.`
+    if (!Object.hasOwn(requiredVariables, name)) {
+      const suggestion = suggestedModel(name, selectedModel)
+      const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`
+      throw new Error(
+        `${settingText(selectedModel)}: there is no provider "${name}".${hint} ${providersText}`,
+      )
     }
-    throw new Error(`${written(wanted)} needs ${needs[name]}, which is not set.`)
+    throw new Error(`${settingText(selectedModel)} needs ${requiredVariables[name]}, which is not set.`)
   }
-  const model = slash === -1 ? provider.model : wanted.slice(slash + 1)
+  const model = slash === -1 ? provider.model : selectedModel.slice(slash + 1)
   if (model === undefined || model === '') {
-    throw new Error(`${written(wanted)} has no model name. Write ${written(`${name}/<model>`)}.`)
+    throw new Error(
+      `${settingText(selectedModel)} has no model name. Write ${settingText(`${name}/<model>`)}.`,
+    )
   }
-  return provider.make(model)
+  return provider.create(model)
 }
 
 /** Common model names, by provider. */
-const defaultNames: readonly (readonly [RegExp, provider: string])[] = [
+const modelNamePatterns: readonly (readonly [RegExp, provider: string])[] = [
   [/^claude/i, 'anthropic'],
   [/^(?:gpt|o\d|chatgpt)/i, 'openai'],
   [/^gem(?:ini|ma)/i, 'google'],
 ]
 
-function similarNames(name: string, wanted: string): string | undefined {
-  const usual = defaultNames.find(([pattern]) => pattern.test(wanted))
-  if (usual !== undefined && !wanted.includes('/')) return `${usual[1]}/${wanted}`
-  const [near] = nearNames(name, [...Object.keys(needs), 'offline'])
-  return near === undefined ? undefined : `${near}${wanted.slice(name.length)}`
+function suggestedModel(name: string, selectedModel: string): string | undefined {
+  const namePattern = modelNamePatterns.find(([pattern]) => pattern.test(selectedModel))
+  if (namePattern !== undefined && !selectedModel.includes('/')) return `${namePattern[1]}/${selectedModel}`
+  const [nearestName] = nearNames(name, [...Object.keys(requiredVariables), 'offline'])
+  return nearestName === undefined ? undefined : `${nearestName}${selectedModel.slice(name.length)}`
 }
 
 function value(env: ModelEnvironment, ...names: string[]): string | undefined {
@@ -117,7 +125,7 @@ function anthropic(env: ModelEnvironment): Provider | undefined {
   const fetch = providerFetch(env)
   return {
     model: value(env, 'ANTHROPIC_MODEL') ?? 'claude-sonnet-5-5',
-    make: (model) =>
+    create: (model) =>
       aiModel({
         id: `anthropic/${model}`,
         apiKey,
@@ -144,7 +152,7 @@ function openai(env: ModelEnvironment): Provider | undefined {
   const fetch = providerFetch(env)
   return {
     model: value(env, 'OPENAI_MODEL') ?? 'gpt-6-sol',
-    make: (model) =>
+    create: (model) =>
       aiModel({
         id: `openai/${model}`,
         apiKey,
@@ -178,7 +186,7 @@ function google(env: ModelEnvironment): Provider | undefined {
   const fetch = providerFetch(env)
   return {
     model: value(env, 'GEMINI_MODEL') ?? 'gemini-flash-latest',
-    make: (model) =>
+    create: (model) =>
       aiModel({
         id: `google/${model}`,
         apiKey,
@@ -186,7 +194,7 @@ function google(env: ModelEnvironment): Provider | undefined {
         list: () =>
           listedModels(
             fetch,
-            `${withoutSlash(baseURL ?? 'https://generativelanguage.googleapis.com/v1beta')}/models?pageSize=1000`,
+            `${withoutTrailingSlash(baseURL ?? 'https://generativelanguage.googleapis.com/v1beta')}/models?pageSize=1000`,
             { 'x-goog-api-key': apiKey },
           ),
         load: async () => {
@@ -210,7 +218,7 @@ function compatible(env: ModelEnvironment): Provider | undefined {
   const fetch = providerFetch(env)
   return {
     model: value(env, 'OPENAI_COMPATIBLE_MODEL'),
-    make: (model) =>
+    create: (model) =>
       compatibleModel('compatible', model, baseURL, {
         apiKey,
         fetch,
@@ -226,8 +234,8 @@ function compatible(env: ModelEnvironment): Provider | undefined {
 }
 
 function ollama(env: ModelEnvironment): Provider | undefined {
-  const isWanted = /^ollama(?:\/|$)/.test(value(env, 'JACKFIELD_MODEL') ?? '')
-  const host = value(env, 'OLLAMA_HOST') ?? (isWanted ? defaultOllama : undefined)
+  const isSelected = /^ollama(?:\/|$)/.test(value(env, 'JACKFIELD_MODEL') ?? '')
+  const host = value(env, 'OLLAMA_HOST') ?? (isSelected ? defaultOllama : undefined)
   if (host === undefined) return undefined
   const url = ollamaUrl(host)
   if (url === undefined) throw new Error(`OLLAMA_HOST=${host} is not an address such as 127.0.0.1:11434.`)
@@ -235,11 +243,11 @@ function ollama(env: ModelEnvironment): Provider | undefined {
   const fetch = providerFetch(env)
   return {
     model: value(env, 'OLLAMA_MODEL') ?? 'llama3.2',
-    make: (model) =>
+    create: (model) =>
       compatibleModel('ollama', model, baseURL, {
         apiKey: undefined,
         fetch,
-        media: () => supportOf(fetch, url, model),
+        media: () => ollamaSupport(fetch, url, model),
         settings: { baseURL: 'OLLAMA_HOST' },
       }),
   }
@@ -282,18 +290,18 @@ function listOpenAI(
   apiKey: string | undefined,
 ): Promise<string[] | undefined> {
   const headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
-  return listedModels(get, `${withoutSlash(baseURL)}/models`, headers)
+  return listedModels(get, `${withoutTrailingSlash(baseURL)}/models`, headers)
 }
 
-function withoutSlash(url: string): string {
+function withoutTrailingSlash(url: string): string {
   return url.replace(/\/+$/, '')
 }
 
 /** Ollama's default address. */
 const defaultOllama = '127.0.0.1:11434'
 const requestTimeoutMs = 300
-const showMs = 5_000
-const most = 200
+const showTimeoutMs = 5_000
+const maxOllamaModels = 200
 
 /** A running Ollama, and its models. */
 export interface FoundOllama {
@@ -308,16 +316,16 @@ export interface FoundOllama {
  * has no model.
  */
 export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | undefined> {
-  const named = env['OLLAMA_HOST']?.trim()
-  const host = named === undefined || named === '' ? defaultOllama : named
+  const configuredHost = env['OLLAMA_HOST']?.trim()
+  const host = configuredHost === undefined || configuredHost === '' ? defaultOllama : configuredHost
   const url = ollamaUrl(host)
   if (url === undefined) return undefined
   try {
-    const answer = await providerFetch(env)(new URL('/api/tags', url), {
+    const response = await providerFetch(env)(new URL('/api/tags', url), {
       signal: AbortSignal.timeout(requestTimeoutMs),
     })
-    const json: unknown = answer.ok ? await answer.json() : undefined
-    const listed = isRecord(json) && Array.isArray(json.models) ? json.models.slice(0, most) : []
+    const json: unknown = response.ok ? await response.json() : undefined
+    const listed = isRecord(json) && Array.isArray(json.models) ? json.models.slice(0, maxOllamaModels) : []
     const models = listed
       .filter(isRecord)
       .flatMap(({ name, modified_at: at }) =>
@@ -331,15 +339,15 @@ export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | u
 }
 
 /** The media that a model accepts, as reported by its Ollama; an assumption if it does not respond or is too old. */
-async function supportOf(get: typeof fetch, url: URL, model: string): Promise<MediaSupport> {
+async function ollamaSupport(get: typeof fetch, url: URL, model: string): Promise<MediaSupport> {
   try {
-    const answer = await get(new URL('/api/show', url), {
+    const response = await get(new URL('/api/show', url), {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model }),
-      signal: AbortSignal.timeout(showMs),
+      signal: AbortSignal.timeout(showTimeoutMs),
     })
-    const json: unknown = answer.ok ? await answer.json() : undefined
+    const json: unknown = response.ok ? await response.json() : undefined
     return isRecord(json) && Array.isArray(json.capabilities) ? ollamaMedia(json.capabilities) : chatMedia
   } catch {
     return chatMedia

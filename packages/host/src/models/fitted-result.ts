@@ -7,114 +7,114 @@ import { type Media, mediaIn, omittedMedia } from './media.ts'
 export const defaultResultCharacters = 20_000
 
 /** Maximum base64 characters of one image or document for a model; providers reject more. */
-const mediaCharacters = 6_000_000
+const maxMediaCharacters = 6_000_000
 /** The same for audio, which costs about a token for every 500 bytes. */
-const audioCharacters = 1_500_000
+const maxAudioCharacters = 1_500_000
 /** UTF-8 bytes of a preview, an estimated 1 200 tokens. */
 const previewBytes = 4_200
 const noteBytes = 80
 const bytesIn = (text: string): number => new TextEncoder().encode(text).length
 const tooLargeToShow = 'it is too large for a model'
-const outlined = 20
+const maxOutlineMembers = 20
 
 /**
- * A tool's result for a model: whole if its text has at most `characters`, else its start and a note about the rest. `keep`
- * stores the whole and returns its id. The result itself is not changed.
+ * A tool's result for a model: whole if its text has at most `characters`, else its start and a note about the rest. `store`
+ * stores the whole result and returns its id. The result itself is not changed.
  */
-export function fitResult(result: CallToolResult, characters: number, keep: () => string): ContentBlock[] {
+export function fitResult(result: CallToolResult, characters: number, store: () => string): ContentBlock[] {
   const blocks = blocksOf(result)
-  const total = blocks.reduce((sum, block) => sum + sizeOf(block), 0)
+  const total = blocks.reduce((sum, block) => sum + textLength(block), 0)
   const tooLarge = blocks.some(isTooLarge)
   if (total <= characters && !tooLarge) return [...blocks]
 
-  let room = Math.min(previewBytes, characters)
-  let shown = 0
-  const out: ContentBlock[] = []
+  let remaining = Math.min(previewBytes, characters)
+  let shownCharacters = 0
+  const fitted: ContentBlock[] = []
   const cut = (text: string): string => {
-    const cutText = beginning(text, room)
-    room -= bytesIn(cutText)
-    shown += cutText.length
+    const cutText = prefixOfBytes(text, remaining)
+    remaining -= bytesIn(cutText)
+    shownCharacters += cutText.length
     return cutText
   }
-  const say = (text: string): void => {
-    const last = out.at(-1)
-    if (last?.type === 'text') out[out.length - 1] = { type: 'text', text: `${last.text}\n${text}` }
-    else out.push({ type: 'text', text })
+  const addText = (text: string): void => {
+    const last = fitted.at(-1)
+    if (last?.type === 'text') fitted[fitted.length - 1] = { type: 'text', text: `${last.text}\n${text}` }
+    else fitted.push({ type: 'text', text })
   }
   for (const block of blocks) {
     const text = textIn(block)
-    if (sentAsMedia(block) !== undefined && !isTooLarge(block)) {
-      out.push(block)
+    if (modelMedia(block) !== undefined && !isTooLarge(block)) {
+      fitted.push(block)
     } else if (block.type === 'text') {
       const cutText = cut(block.text)
-      if (cutText !== '') say(cutText)
+      if (cutText !== '') addText(cutText)
     } else if (block.type === 'resource' && text !== undefined) {
-      room -= bytesIn(block.resource.uri)
+      remaining -= bytesIn(block.resource.uri)
       const cutText = cut(text)
-      if (cutText !== '') out.push({ ...block, resource: { ...block.resource, text: cutText } })
-    } else if (!isTooLarge(block) && sizeOf(block) <= room) {
-      room -= sizeOf(block)
-      shown += sizeOf(block)
-      out.push(block)
-    } else if (room > 0) {
-      room -= noteBytes
+      if (cutText !== '') fitted.push({ ...block, resource: { ...block.resource, text: cutText } })
+    } else if (!isTooLarge(block) && textLength(block) <= remaining) {
+      remaining -= textLength(block)
+      shownCharacters += textLength(block)
+      fitted.push(block)
+    } else if (remaining > 0) {
+      remaining -= noteBytes
       const media = mediaIn(block)
-      say(
+      addText(
         media === undefined
           ? '[a link was left out: too large for the model]'
           : omittedMedia(media, tooLargeToShow),
       )
     }
   }
-  const id = keep()
+  const id = store()
   const lines = [
-    `[cut: ${shown} of ${total} characters are shown here. The whole result is stored: read more of it with read_result, id "${id}", by "from" or by "path".]`,
-    ...outline(result),
+    `[cut: ${shownCharacters} of ${total} characters are shown here. The whole result is stored: read more of it with read_result, id "${id}", by "from" or by "path".]`,
+    ...outlineOf(result),
   ]
-  out.push({ type: 'text', text: lines.join('\n') })
-  return out
+  fitted.push({ type: 'text', text: lines.join('\n') })
+  return fitted
 }
 
 /** Content that models accept as image, audio or document; undefined for everything else. */
-function sentAsMedia(block: ContentBlock): Media | undefined {
+function modelMedia(block: ContentBlock): Media | undefined {
   const media = mediaIn(block)
   return media?.kind === 'file' && media.type !== 'application/pdf' ? undefined : media
 }
 
 function isTooLarge(block: ContentBlock): boolean {
-  const media = sentAsMedia(block)
+  const media = modelMedia(block)
   if (media === undefined) return false
-  return media.data.length > (media.kind === 'audio' ? audioCharacters : mediaCharacters)
+  return media.data.length > (media.kind === 'audio' ? maxAudioCharacters : maxMediaCharacters)
 }
 
 /** Text characters of a block; media are counted separately. */
-function sizeOf(block: ContentBlock): number {
-  if (sentAsMedia(block) !== undefined) return 0
+function textLength(block: ContentBlock): number {
+  if (modelMedia(block) !== undefined) return 0
   return textIn(block)?.length ?? JSON.stringify(block).length
 }
 
 /** The structure of a result's JSON, one level deep. */
-function outline(result: CallToolResult): string[] {
+function outlineOf(result: CallToolResult): string[] {
   const document = documentOf(result)
   if (document === result) return []
   if (Array.isArray(document)) return [`It is JSON: a list of ${document.length}.`]
   if (!isRecord(document)) return []
   const members = Object.entries(document)
-  const named = members
-    .slice(0, outlined)
-    .map(([name, value]) => `.${oneLine(name).slice(0, 40)}: ${describe(value)}`)
-  const more = members.length > outlined ? `, and ${members.length - outlined} more` : ''
-  return [`It is JSON: ${named.join(', ')}${more}.`]
+  const memberTexts = members
+    .slice(0, maxOutlineMembers)
+    .map(([name, value]) => `.${oneLine(name).slice(0, 40)}: ${describeValue(value)}`)
+  const more = members.length > maxOutlineMembers ? `, and ${members.length - maxOutlineMembers} more` : ''
+  return [`It is JSON: ${memberTexts.join(', ')}${more}.`]
 }
 
-function describe(value: unknown): string {
+function describeValue(value: unknown): string {
   if (Array.isArray(value)) return `list of ${value.length}`
   if (typeof value === 'string') return `text of ${value.length}`
   return isRecord(value) ? `object of ${Object.keys(value).length}` : typeof value
 }
 
 /** The longest prefix of so many UTF-8 bytes that splits no surrogate pair. */
-function beginning(text: string, bytes: number): string {
+function prefixOfBytes(text: string, bytes: number): string {
   // The names before it may have used more than the limit.
   if (bytes <= 0) return ''
   let start = text.slice(0, bytes)
@@ -129,18 +129,18 @@ function blocksOf({ content, structuredContent }: CallToolResult): readonly Cont
   if (structuredContent === undefined)
     return content.length > 0 ? content : [{ type: 'text', text: '(no output)' }]
   const json = JSON.stringify(structuredContent)
-  if (content.some((block) => block.type === 'text' && sameJson(block.text, json))) return content
+  if (content.some((block) => block.type === 'text' && isSameJson(block.text, json))) return content
   return [...content, { type: 'text', text: json }]
 }
 
-/** The text of a block, if that is what it is. */
+/** The text of a text block or text resource; undefined for other content. */
 export function textIn(block: ContentBlock): string | undefined {
   if (block.type === 'text') return block.text
   return block.type === 'resource' && 'text' in block.resource ? block.resource.text : undefined
 }
 
 /** All texts of a result, one after another. */
-export function wholeText(result: CallToolResult): string {
+export function fullText(result: CallToolResult): string {
   return blocksOf(result)
     .flatMap((block) => textIn(block) ?? [])
     .join('\n')
@@ -150,12 +150,12 @@ export function wholeText(result: CallToolResult): string {
 export function documentOf(result: CallToolResult): unknown {
   if (result.structuredContent !== undefined) return result.structuredContent
   const texts = result.content.flatMap((block) => textIn(block) ?? [])
-  const [only] = texts
-  const value = texts.length === 1 && only !== undefined ? parsed(only) : undefined
+  const [onlyText] = texts
+  const value = texts.length === 1 && onlyText !== undefined ? parsed(onlyText) : undefined
   return value === undefined ? result : value
 }
 
-function sameJson(text: string, json: string): boolean {
+function isSameJson(text: string, json: string): boolean {
   if (text === json) return true
   // Longer than its formatted form could be: not equal, and not worth parsing.
   if (text.length < json.length || text.length > json.length * 20) return false

@@ -31,7 +31,7 @@ export interface Media {
 const images = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 const pdf = 'application/pdf'
 const documents = [pdf]
-const nothing: ReadonlySet<string> = new Set()
+const noTypes: ReadonlySet<string> = new Set()
 
 export const anthropicMedia: MediaSupport = {
   types: new Set([...images, ...documents]),
@@ -55,7 +55,7 @@ export const googleMedia: MediaSupport = {
 /** For Chat Completions, whose tool results are text. The media accepted by the model behind it are unknown in advance. */
 export const chatMedia: MediaSupport = {
   types: new Set([...images, 'audio/wav', 'audio/mpeg', ...documents]),
-  inResults: nothing,
+  inResults: noTypes,
   assumed: true,
 }
 
@@ -65,7 +65,7 @@ export function ollamaMedia(capabilities: readonly unknown[]): MediaSupport {
     ...(capabilities.includes('vision') ? images : []),
     ...(capabilities.includes('audio') ? ['audio/wav', 'audio/mpeg'] : []),
   ]
-  return { types: new Set(types), inResults: nothing, assumed: true }
+  return { types: new Set(types), inResults: noTypes, assumed: true }
 }
 
 /** The media of a content block; undefined for text and links. */
@@ -78,7 +78,7 @@ export function mediaIn(block: ContentBlock): Media | undefined {
   const { uri, blob, mimeType } = block.resource
   const type = mediaType(mimeType ?? 'application/octet-stream')
   const kind = kindOf(type)
-  const filename = nameIn(uri)
+  const filename = fileNameOf(uri)
   return { kind, type, data: blob, ...(filename !== undefined && { filename }) }
 }
 
@@ -102,23 +102,24 @@ export function textIn({ type, data }: Media): string | undefined {
 }
 
 /** A note that replaces media, with the reason. */
-export function omittedMedia(media: Media, why: string): string {
-  return `[${described(media)} was left out: ${why}]`
+export function omittedMedia(media: Media, reason: string): string {
+  return `[${mediaDescription(media)} was left out: ${reason}]`
 }
 
-export function described({ kind, type, data }: Media): string {
-  const what = kind === 'audio' ? 'audio' : kind === 'image' ? 'an image' : 'a file'
-  return `${what} of ${sizeText(bytesOf(data))} (${oneLine(type)})`
+export function mediaDescription({ kind, type, data }: Media): string {
+  const kindText = kind === 'audio' ? 'audio' : kind === 'image' ? 'an image' : 'a file'
+  return `${kindText} of ${sizeText(bytesOf(data))} (${oneLine(type)})`
 }
 
 /** Why media cannot be sent to a model. */
-export function whyNot({ kind, type }: Media, { types }: MediaSupport): string {
+export function unsupportedReason({ kind, type }: Media, { types }: MediaSupport): string {
   const ofKind = [...types].filter((one) => kindOf(one) === kind)
   if (types.size === 0) return 'this model accepts text only'
-  if (ofKind.length > 0) return `this model accepts ${plural[kind]} of these types only: ${ofKind.join(', ')}`
+  if (ofKind.length > 0)
+    return `this model accepts ${pluralKinds[kind]} of these types only: ${ofKind.join(', ')}`
   return kind === 'file'
     ? `this model does not accept files of type ${oneLine(type)}`
-    : `this model does not accept ${plural[kind]}`
+    : `this model does not accept ${pluralKinds[kind]}`
 }
 
 /** Decoded bytes of a base64 text. */
@@ -127,13 +128,13 @@ export function bytesOf(base64: string): number {
   return Math.max(0, Math.floor((base64.length * 3) / 4) - padding)
 }
 
-const plural: Readonly<Record<MediaKind, string>> = { image: 'images', audio: 'audio', file: 'files' }
+const pluralKinds: Readonly<Record<MediaKind, string>> = { image: 'images', audio: 'audio', file: 'files' }
 
 function kindOf(type: string): MediaKind {
   return type.startsWith('image/') ? 'image' : type.startsWith('audio/') ? 'audio' : 'file'
 }
 
-const otherNames: Readonly<Record<string, string>> = {
+const typeAliases: Readonly<Record<string, string>> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
   'image/x-png': 'image/png',
@@ -146,13 +147,13 @@ const otherNames: Readonly<Record<string, string>> = {
   'application/x-pdf': 'application/pdf',
 }
 
-function mediaType(given: string): string {
-  const type = given.split(';', 1).join('').trim().toLowerCase()
-  return Object.hasOwn(otherNames, type) ? (otherNames[type] ?? type) : type
+function mediaType(mimeType: string): string {
+  const type = mimeType.split(';', 1).join('').trim().toLowerCase()
+  return Object.hasOwn(typeAliases, type) ? (typeAliases[type] ?? type) : type
 }
 
 /** The last segment of a URI's path, as a file name for the provider. */
-function nameIn(uri: string): string | undefined {
+function fileNameOf(uri: string): string | undefined {
   const name = URL.parse(uri)?.pathname.split('/').at(-1)
   return name !== undefined && /^[\w.-]{1,100}$/.test(name) ? name : undefined
 }

@@ -2,15 +2,15 @@ import type { ContentBlock, SamplingContent, SamplingMessage, ToolResultContent 
 import type { ModelMessage, ToolResultPart } from 'ai'
 import type { ModelReply } from '../types/index.ts'
 import {
-  described,
   documentBlock,
   type Media,
   type MediaKind,
   type MediaSupport,
+  mediaDescription,
   mediaIn,
   omittedMedia,
   textIn,
-  whyNot,
+  unsupportedReason,
 } from './media.ts'
 
 type AssistantPart = Exclude<Extract<ModelMessage, { role: 'assistant' }>['content'], string>[number]
@@ -29,10 +29,10 @@ export interface RetainedParts {
 /** Settings of the conversion. */
 interface MessageOptions {
   names: ToolNames
-  kept: ReadonlyMap<string, RetainedParts>
+  retained: ReadonlyMap<string, RetainedParts>
   media: MediaSupport
   /** Media kinds that the model rejected: a note replaces them. */
-  refused: ReadonlySet<MediaKind>
+  rejectedKinds: ReadonlySet<MediaKind>
 }
 
 /** Converts MCP sampling messages to those of the AI SDK, and reports which media kinds they contain. */
@@ -48,10 +48,10 @@ export function toModelMessages(
 class Conversion {
   readonly #options: MessageOptions
   readonly #calls = new Map<string, string>()
-  readonly #out: ModelMessage[] = []
+  readonly #messages: ModelMessage[] = []
   readonly #sent = new Set<MediaKind>()
   /** Media of an earlier message that can be sent only in a user message. */
-  #following: UserPart[] = []
+  #pendingMedia: UserPart[] = []
 
   constructor(options: MessageOptions) {
     this.#options = options
@@ -60,14 +60,14 @@ class Conversion {
   add(message: SamplingMessage): void {
     const blocks = blocksOf(message.content)
     if (message.role === 'assistant') {
-      this.#user([])
+      this.#pushUserMessage([])
       const content = blocks.flatMap((block) => this.#assistantParts(block))
-      if (content.length > 0) this.#out.push({ role: 'assistant', content })
+      if (content.length > 0) this.#messages.push({ role: 'assistant', content })
       return
     }
     const results = blocks.filter((block) => block.type === 'tool_result')
     if (results.length > 0) {
-      this.#out.push({
+      this.#messages.push({
         role: 'tool',
         content: results.map((block) => ({
           type: 'tool-result',
@@ -79,18 +79,18 @@ class Conversion {
     }
     const content = blocks.flatMap((block) => this.#userParts(block))
     // Providers require the results of all calls first, so media wait for the message after them.
-    if (content.length > 0) this.#user(content)
+    if (content.length > 0) this.#pushUserMessage(content)
   }
 
   end(): { messages: ModelMessage[]; sent: Set<MediaKind> } {
-    this.#user([])
-    return { messages: this.#out, sent: this.#sent }
+    this.#pushUserMessage([])
+    return { messages: this.#messages, sent: this.#sent }
   }
 
-  #user(content: UserPart[]): void {
-    const whole = [...this.#following, ...content]
-    this.#following = []
-    if (whole.length > 0) this.#out.push({ role: 'user', content: whole })
+  #pushUserMessage(content: UserPart[]): void {
+    const all = [...this.#pendingMedia, ...content]
+    this.#pendingMedia = []
+    if (all.length > 0) this.#messages.push({ role: 'user', content: all })
   }
 
   #assistantParts(block: SamplingContent): AssistantPart[] {
@@ -101,23 +101,23 @@ class Conversion {
       case 'audio': {
         const media = mediaIn(block)
         if (media === undefined) return []
-        const refusal = this.#refusal(media)
+        const refusal = this.#refusalText(media)
         if (refusal !== undefined) return [{ type: 'text', text: refusal }]
-        if (this.#options.media.inReplies === true) return [this.#file(media)]
-        return [{ type: 'text', text: this.#follow(media, 'your message') }]
+        if (this.#options.media.inReplies === true) return [this.#filePart(media)]
+        return [{ type: 'text', text: this.#moveToNextMessage(media, 'your message') }]
       }
       case 'tool_use': {
         const toolName = this.#options.names.toWire(block.name)
         this.#calls.set(block.id, toolName)
-        const extra = this.#options.kept.get(block.id)
+        const retainedParts = this.#options.retained.get(block.id)
         return [
-          ...(extra?.before ?? []),
+          ...(retainedParts?.before ?? []),
           {
             type: 'tool-call',
             toolCallId: block.id,
             toolName,
             input: block.input,
-            ...(extra?.options !== undefined && { providerOptions: extra.options }),
+            ...(retainedParts?.options !== undefined && { providerOptions: retainedParts.options }),
           },
         ]
       }
@@ -134,8 +134,8 @@ class Conversion {
       case 'audio': {
         const media = mediaIn(block)
         if (media === undefined) return []
-        const refusal = this.#refusal(media)
-        return refusal === undefined ? [this.#file(media)] : [{ type: 'text', text: refusal }]
+        const refusal = this.#refusalText(media)
+        return refusal === undefined ? [this.#filePart(media)] : [{ type: 'text', text: refusal }]
       }
       case 'tool_use':
       case 'tool_result':
@@ -147,27 +147,27 @@ class Conversion {
     const { media: support } = this.#options
     const name = this.#calls.get(toolUseId) ?? 'a tool'
     const parts: OutputPart[] = []
-    const say = (text: string): void => {
-      const at = support.textFirst === true ? 0 : parts.length - 1
-      const last = parts[at]
-      if (last?.type === 'text') parts[at] = { type: 'text', text: `${last.text}\n\n${text}` }
+    const addText = (text: string): void => {
+      const textIndex = support.textFirst === true ? 0 : parts.length - 1
+      const last = parts[textIndex]
+      if (last?.type === 'text') parts[textIndex] = { type: 'text', text: `${last.text}\n\n${text}` }
       else if (support.textFirst === true) parts.unshift({ type: 'text', text })
       else parts.push({ type: 'text', text })
     }
     for (const block of content) {
       const media = mediaIn(block)
       if (media === undefined) {
-        say(textOf(block, ''))
+        addText(blockText(block, ''))
         continue
       }
       const text = block.type === 'resource' ? textIn(media) : undefined
-      const refusal = text === undefined ? this.#refusal(media) : `[resource ${uriOf(block)}]\n${text}`
-      if (refusal !== undefined) say(refusal)
-      else if (isError !== true && support.inResults.has(media.type)) parts.push(this.#file(media))
-      else say(this.#follow(media, `the result of ${name}`))
+      const refusal = text === undefined ? this.#refusalText(media) : `[resource ${uriOf(block)}]\n${text}`
+      if (refusal !== undefined) addText(refusal)
+      else if (isError !== true && support.inResults.has(media.type)) parts.push(this.#filePart(media))
+      else addText(this.#moveToNextMessage(media, `the result of ${name}`))
     }
     if (content.length === 0) {
-      say(structuredContent === undefined ? '(no output)' : JSON.stringify(structuredContent))
+      addText(structuredContent === undefined ? '(no output)' : JSON.stringify(structuredContent))
     }
     if (isError !== true && parts.some((part) => part.type !== 'text')) {
       // A provider may treat a result without text as missing.
@@ -179,19 +179,22 @@ class Conversion {
   }
 
   /** Why media are not sent to the model; undefined if they are. */
-  #refusal(media: Media): string | undefined {
-    const { media: support, refused } = this.#options
-    if (!support.types.has(media.type)) return omittedMedia(media, whyNot(media, support))
-    return refused.has(media.kind) ? omittedMedia(media, 'this model refused it') : undefined
+  #refusalText(media: Media): string | undefined {
+    const { media: support, rejectedKinds } = this.#options
+    if (!support.types.has(media.type)) return omittedMedia(media, unsupportedReason(media, support))
+    return rejectedKinds.has(media.kind) ? omittedMedia(media, 'this model refused it') : undefined
   }
 
   /** Moves media to the next user message; returns the text that replaces them. */
-  #follow(media: Media, of: string): string {
-    this.#following.push({ type: 'text', text: `[${described(media)} of ${of}:]` }, this.#file(media))
-    return `[${described(media)} follows in the next message of the user]`
+  #moveToNextMessage(media: Media, origin: string): string {
+    this.#pendingMedia.push(
+      { type: 'text', text: `[${mediaDescription(media)} of ${origin}:]` },
+      this.#filePart(media),
+    )
+    return `[${mediaDescription(media)} follows in the next message of the user]`
   }
 
-  #file(media: Media): MediaPart {
+  #filePart(media: Media): MediaPart {
     this.#sent.add(media.kind)
     return {
       type: 'file',
@@ -207,8 +210,8 @@ export function blocksOf(content: SamplingMessage['content']): SamplingContent[]
   return Array.isArray(content) ? content : [content]
 }
 
-/** A content block as text, for places that accept only text; `why` is the reason. */
-export function textOf(block: ContentBlock, why: string): string {
+/** A content block as text, for places that accept only text; `reason`: why it is not sent as media. */
+export function blockText(block: ContentBlock, reason: string): string {
   const media = mediaIn(block)
   switch (block.type) {
     case 'text':
@@ -221,19 +224,21 @@ export function textOf(block: ContentBlock, why: string): string {
     default:
   }
   if (media === undefined) return ''
-  if (block.type !== 'resource') return omittedMedia(media, why)
-  return `[resource ${uriOf(block)}]\n${textIn(media) ?? omittedMedia(media, why)}`
+  if (block.type !== 'resource') return omittedMedia(media, reason)
+  return `[resource ${uriOf(block)}]\n${textIn(media) ?? omittedMedia(media, reason)}`
 }
 
 /** A content block in a message: images, audio and PDF as they are, anything else as text. */
-export function textBlock(block: ContentBlock): SamplingContent[] {
+export function toMessageBlocks(block: ContentBlock): SamplingContent[] {
   const media = mediaIn(block)
   const label: SamplingContent[] =
     block.type === 'resource' ? [{ type: 'text', text: `[resource ${block.resource.uri}]` }] : []
   const document = media === undefined ? undefined : documentBlock(media)
   if (document !== undefined) return [...label, document]
   if (media === undefined || media.kind === 'file') {
-    return [{ type: 'text', text: textOf(block, 'a message can contain only text, images, audio and PDF') }]
+    return [
+      { type: 'text', text: blockText(block, 'a message can contain only text, images, audio and PDF') },
+    ]
   }
   const { kind, data, type: mimeType } = media
   return [...label, { type: kind, data, mimeType }]
@@ -249,33 +254,33 @@ export interface ToolNames {
   fromWire(name: string): string
 }
 
-const longest = 64
+const maxToolNameLength = 64
 
 /** Creates the two-way mapping for the names of one request. Valid names stay unchanged. */
 export function toolNames(names: Iterable<string>): ToolNames {
-  const given = [...new Set(names)]
+  const distinctNames = [...new Set(names)]
   const wire = new Map<string, string>()
-  const back = new Map<string, string>()
-  const plain = given.map((name) => [name, name.replace(/[^A-Za-z0-9_-]/g, '_')] as const)
+  const original = new Map<string, string>()
+  const safeNames = distinctNames.map((name) => [name, name.replace(/[^A-Za-z0-9_-]/g, '_')] as const)
   // Unchanged names first, so that no changed name collides with them.
-  for (const [name, safe] of plain.toSorted(([a, x], [b, y]) => Number(a !== x) - Number(b !== y))) {
-    let candidate = shorten(safe, '')
-    for (let n = 2; back.has(candidate); n += 1) candidate = shorten(safe, `_${n}`)
+  for (const [name, safe] of safeNames.toSorted(([a, x], [b, y]) => Number(a !== x) - Number(b !== y))) {
+    let candidate = shortenName(safe, '')
+    for (let n = 2; original.has(candidate); n += 1) candidate = shortenName(safe, `_${n}`)
     wire.set(name, candidate)
-    back.set(candidate, name)
+    original.set(candidate, name)
   }
   return {
-    toWire: (name) => wire.get(name) ?? shorten(name.replace(/[^A-Za-z0-9_-]/g, '_'), ''),
-    fromWire: (name) => back.get(name) ?? name,
+    toWire: (name) => wire.get(name) ?? shortenName(name.replace(/[^A-Za-z0-9_-]/g, '_'), ''),
+    fromWire: (name) => original.get(name) ?? name,
   }
 }
 
 /** Removes the middle, since both ends distinguish tools. */
-function shorten(name: string, suffix: string): string {
-  const room = longest - suffix.length
-  if (name.length <= room) return name + suffix
-  const head = Math.ceil((room - 2) / 2)
-  return `${name.slice(0, head)}__${name.slice(name.length - (room - 2 - head))}${suffix}`
+function shortenName(name: string, suffix: string): string {
+  const maxLength = maxToolNameLength - suffix.length
+  if (name.length <= maxLength) return name + suffix
+  const headLength = Math.ceil((maxLength - 2) / 2)
+  return `${name.slice(0, headLength)}__${name.slice(name.length - (maxLength - 2 - headLength))}${suffix}`
 }
 
 /**
@@ -286,10 +291,10 @@ export function limitTokens(reply: ModelReply, maxTokens: number, used: number):
   if (used <= maxTokens) return reply
   const blocks = blocksOf(reply.content)
   const texts = blocks.filter((block) => block.type === 'text')
-  let room = Math.floor((texts.reduce((sum, { text }) => sum + text.length, 0) * maxTokens) / used)
+  let maxLength = Math.floor((texts.reduce((sum, { text }) => sum + text.length, 0) * maxTokens) / used)
   const content = texts.flatMap(({ text }) => {
-    const start = text.slice(0, room).replace(/[\ud800-\udbff]$/, '')
-    room -= start.length
+    const start = text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')
+    maxLength -= start.length
     return start === '' ? [] : [{ type: 'text' as const, text: start }]
   })
   return { ...reply, content, stopReason: 'maxTokens' }

@@ -2,7 +2,7 @@ import { McpError } from '@jackfield/sdk'
 import { isRecord } from '../shared/json.ts'
 import type { Fix } from '../types/index.ts'
 import { nearNames } from './listed-models.ts'
-import { CutOff, TooLarge, WebPage } from './provider-fetch.ts'
+import { ConnectionCutError, ResponseTooLargeError, WebPageError } from './provider-fetch.ts'
 
 /** Why a model request failed. */
 export type ModelErrorKind =
@@ -90,81 +90,104 @@ interface Failure {
 }
 
 /** Says that another path than the requested one serves the model. */
-const otherPath = /\bv1\/(?:responses|chat\/completions)\b|\bresponses api\b|\bnot a chat model\b/i
+const otherPathPattern = /\bv1\/(?:responses|chat\/completions)\b|\bresponses api\b|\bnot a chat model\b/i
 /** Maximum depth of causes examined. */
-const deepest = 5
+const maxCauseDepth = 5
 /** Nothing listens at the address, so a retry is useless. */
-const absent: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
+const unreachableCodes: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'])
 
 /** Converts any error of a provider to a `ModelError`, whose message does not contain the key. */
 export function toModelError(id: string, error: unknown, context: ErrorContext = {}): ModelError {
   if (error instanceof ModelError) return error
-  const { key, settings = {}, listed } = context
+  const { key, settings = {}, listed: listedModels } = context
   const address = settings.baseURL ?? 'the base URL'
-  const plain = (kind: ModelErrorKind, message: string): ModelError =>
+  const createError = (kind: ModelErrorKind, message: string): ModelError =>
     new ModelError(kind, id, message, { cause: error })
-  const large = errorsIn(error).find((one) => one instanceof TooLarge)
-  if (large !== undefined)
-    return plain(
+  const tooLarge = errorsIn(error).find((one) => one instanceof ResponseTooLargeError)
+  if (tooLarge !== undefined)
+    return createError(
       'other',
-      `${id} gave an answer that was cut off: ${large.message}. Check ${address}, or ask for less.`,
+      `${id} gave an answer that was cut off: ${tooLarge.message}. Check ${address}, or ask for less.`,
     )
-  if (errorsIn(error).some((one) => one instanceof WebPage))
-    return plain('other', `${id} answered with a web page, not with a model's answer: check ${address}.`)
-  const unconnected = errorsIn(error).find((one) => one instanceof McpError)
-  if (unconnected !== undefined) {
-    const message = `${id} cannot be reached. ${unconnected.message}.`
-    return new ModelError('unavailable', id, message, { cause: error, passes: passesAtProxy(unconnected) })
+  if (errorsIn(error).some((one) => one instanceof WebPageError))
+    return createError(
+      'other',
+      `${id} answered with a web page, not with a model's answer: check ${address}.`,
+    )
+  const proxyError = errorsIn(error).find((one) => one instanceof McpError)
+  if (proxyError !== undefined) {
+    const message = `${id} cannot be reached. ${proxyError.message}.`
+    return new ModelError('unavailable', id, message, {
+      cause: error,
+      passes: isTransientProxyError(proxyError),
+    })
   }
   if (isCutOff(error))
-    return plain('unavailable', `${id}: the connection ended before the answer was complete. Try again.`)
-  if (isMisformed(error))
-    return plain('other', `${id} answered with something that is not a model's answer: check ${address}.`)
-  const failure = read(innermost(error), (text) =>
+    return createError(
+      'unavailable',
+      `${id}: the connection ended before the answer was complete. Try again.`,
+    )
+  if (isMalformed(error))
+    return createError(
+      'other',
+      `${id} answered with something that is not a model's answer: check ${address}.`,
+    )
+  const failure = readFailure(innermost(error), (text) =>
     key === undefined ? text : text.replaceAll(key, '[API key]'),
   )
   const providerText = failure.text === '' ? '' : ` The provider says: ${failure.text}`
   const { retryAfterMs } = failure
-  const make = (kind: ModelErrorKind, message: string, passes?: boolean): ModelError =>
+  const createProviderError = (kind: ModelErrorKind, message: string, passes?: boolean): ModelError =>
     new ModelError(kind, id, message, {
       cause: error,
       retryAfterMs,
       status: failure.status,
-      mayConcernMedia: concernsMedia(failure),
+      mayConcernMedia: mayBeAboutMedia(failure),
       ...(passes !== undefined && { passes }),
     })
 
   if (failure.status === undefined) {
-    const where = failure.url?.host ?? 'its provider'
+    const hostText = failure.url?.host ?? 'its provider'
     if (failure.code !== undefined) {
-      return make(
+      return createProviderError(
         'unavailable',
-        `${id} cannot be reached: ${where} does not answer (${failure.code}). Check the network and ${address}.`,
-        !absent.has(failure.code),
+        `${id} cannot be reached: ${hostText} does not answer (${failure.code}). Check the network and ${address}.`,
+        !unreachableCodes.has(failure.code),
       )
     }
-    if (/api key/i.test(failure.text)) return make('key', `${id} has no API key. ${failure.text}`)
+    if (/api key/i.test(failure.text))
+      return createProviderError('key', `${id} has no API key. ${failure.text}`)
     if (/overloaded/i.test(failure.text)) {
-      return make('unavailable', `${id} is overloaded at its provider. Try again later.${providerText}`)
+      return createProviderError(
+        'unavailable',
+        `${id} is overloaded at its provider. Try again later.${providerText}`,
+      )
     }
-    if (/rate.?limit/i.test(failure.text)) return make('limit', `${id} is over its limit.${providerText}`)
-    return make('other', `${id} returned no answer.${providerText}`)
+    if (/rate.?limit/i.test(failure.text))
+      return createProviderError('limit', `${id} is over its limit.${providerText}`)
+    return createProviderError('other', `${id} returned no answer.${providerText}`)
   }
   const status = failure.status
   if (status < 300) {
-    return make('other', `${id} answered with something that is not a model's answer: check ${address}.`)
+    return createProviderError(
+      'other',
+      `${id} answered with something that is not a model's answer: check ${address}.`,
+    )
   }
   if (status < 400) {
-    return make(
+    return createProviderError(
       'other',
       `${id} cannot be reached: its provider redirects to another address (HTTP ${status}), which is not followed. Correct ${address}.${providerText}`,
     )
   }
   if (status === 401 || status === 403) {
     if (key === undefined && settings.key !== undefined) {
-      return make('key', `${id} requires an API key (HTTP ${status}). Set ${settings.key}.${providerText}`)
+      return createProviderError(
+        'key',
+        `${id} requires an API key (HTTP ${status}). Set ${settings.key}.${providerText}`,
+      )
     }
-    return make(
+    return createProviderError(
       'key',
       `${id} refused the API key (HTTP ${status}). Check ${settings.key ?? 'the key'} and what the key may use.${providerText}`,
     )
@@ -173,62 +196,68 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   const host = failure.url?.host ?? 'its provider'
   const path = failure.url?.pathname ?? 'the path that was asked'
   const otherApi = settings.otherApi === undefined ? '' : ` ${settings.otherApi}`
-  if (status < 500 && otherPath.test(failure.text)) {
-    return make(
+  if (status < 500 && otherPathPattern.test(failure.text)) {
+    return createProviderError(
       'request',
       `${id}: ${host} does not serve this model at ${path} (HTTP ${status}).${otherApi}${providerText}`,
     )
   }
-  if (status === 405 || (status === 404 && listed?.includes(model) === true)) {
-    return make('request', `${id}: ${host} has no ${path} (HTTP ${status}).${otherApi}${providerText}`)
-  }
-  if (status === 404 && listed === undefined && !/model/i.test(failure.text)) {
-    const ends = /\/v\d/.test(path) ? '' : ', which usually ends in /v1'
-    const why = `either ${host} has no ${path}, or it does not know the model`
-    return make(
+  if (status === 405 || (status === 404 && listedModels?.includes(model) === true)) {
+    return createProviderError(
       'request',
-      `${id} was not found (HTTP 404): ${why}. Correct ${address}${ends}.${otherApi}${providerText}`,
+      `${id}: ${host} has no ${path} (HTTP ${status}).${otherApi}${providerText}`,
+    )
+  }
+  if (status === 404 && listedModels === undefined && !/model/i.test(failure.text)) {
+    const urlHint = /\/v\d/.test(path) ? '' : ', which usually ends in /v1'
+    const reason = `either ${host} has no ${path}, or it does not know the model`
+    return createProviderError(
+      'request',
+      `${id} was not found (HTTP 404): ${reason}. Correct ${address}${urlHint}.${otherApi}${providerText}`,
     )
   }
   if (status === 404) {
     const provider = id.slice(0, id.indexOf('/') + 1)
-    const near = nearNames(model, listed ?? []).map((name) => oneLine(`${provider}${name}`))
-    const names = near.length === 0 ? '' : ` Near names: ${near.join(', ')}.`
-    return make('unknown-model', `${id} is not known to its provider (HTTP 404).${names}${providerText}`)
+    const nearest = nearNames(model, listedModels ?? []).map((name) => oneLine(`${provider}${name}`))
+    const suggestions = nearest.length === 0 ? '' : ` Near names: ${nearest.join(', ')}.`
+    return createProviderError(
+      'unknown-model',
+      `${id} is not known to its provider (HTTP 404).${suggestions}${providerText}`,
+    )
   }
   if (status === 402 || status === 429) {
-    return make(
+    return createProviderError(
       'limit',
-      `${id} is over its limit (HTTP ${status}). ${advice(retryAfterMs)}.${providerText}`,
+      `${id} is over its limit (HTTP ${status}). ${retryAdvice(retryAfterMs)}.${providerText}`,
       status === 429,
     )
   }
   if (status >= 500) {
-    return make(
+    return createProviderError(
       'unavailable',
       `${id} failed at its provider (HTTP ${status}). Try again later.${providerText}`,
     )
   }
-  return make('request', `${id} rejected the request (HTTP ${status}).${providerText}`)
+  return createProviderError('request', `${id} rejected the request (HTTP ${status}).${providerText}`)
 }
 
 /** The AI SDK has no error type for a stream that ends early. */
 function isCutOff(error: unknown): boolean {
   return errorsIn(error).some(
     (one) =>
-      one instanceof CutOff ||
+      one instanceof ConnectionCutError ||
       /\bended without a finish (?:reason|chunk)\b/.test(one.message) ||
       (one.name === 'TypeError' && one.message === 'terminated'),
   )
 }
 
 /** A proxy that cannot connect to a host may succeed a moment later; its other failures are permanent. */
-function passesAtProxy({ details }: McpError): boolean {
+function isTransientProxyError({ details }: McpError): boolean {
   return /^PROXY_50[234]$/.test(String(details['code']))
 }
 
 /** A response with status 200 that is no JSON, or of another form. */
-function isMisformed(error: unknown): boolean {
+function isMalformed(error: unknown): boolean {
   return errorsIn(error).some(
     (one) =>
       ['AI_JSONParseError', 'AI_TypeValidationError', 'AI_InvalidResponseDataError', 'SyntaxError'].includes(
@@ -238,7 +267,7 @@ function isMisformed(error: unknown): boolean {
 }
 
 /** Servers reject media with any status; messages for an invalid request may not give the reason. */
-function concernsMedia({ status, text }: Failure): boolean {
+function mayBeAboutMedia({ status, text }: Failure): boolean {
   if (status === undefined || status < 400 || [401, 402, 403, 429].includes(status)) return false
   if (status === 400 || status === 413 || status === 415 || status === 422) return true
   return /\b(?:images?|image_url|audio|input_audio|vision|multi-?modal|mmproj|pdf|media type|file parts?)\b/i.test(
@@ -248,30 +277,32 @@ function concernsMedia({ status, text }: Failure): boolean {
 
 /** The error with a status or a system code: for retries in the last one, else in the deepest cause. */
 function innermost(error: unknown): unknown {
-  const all = errorsIn(error)
-  return all.find((one) => 'statusCode' in one && typeof one.statusCode === 'number') ?? all.at(-1) ?? error
+  const errors = errorsIn(error)
+  return (
+    errors.find((one) => 'statusCode' in one && typeof one.statusCode === 'number') ?? errors.at(-1) ?? error
+  )
 }
 
 /** An error and its causes. */
 function errorsIn(error: unknown): Error[] {
-  const all: Error[] = []
-  for (let at = error; at instanceof Error && all.length <= deepest; ) {
-    all.push(at)
-    at = 'lastError' in at ? at.lastError : at.cause
+  const errors: Error[] = []
+  for (let current = error; current instanceof Error && errors.length <= maxCauseDepth; ) {
+    errors.push(current)
+    current = 'lastError' in current ? current.lastError : current.cause
   }
-  return all
+  return errors
 }
 
-function read(error: unknown, clean: (text: string) => string): Failure {
+function readFailure(error: unknown, redact: (text: string) => string): Failure {
   if (!(error instanceof Error)) {
-    const text = oneLine(clean([typeOf(error), messageOf(error)].filter((part) => part !== '').join(': ')))
+    const text = oneLine(redact([typeOf(error), messageOf(error)].filter((part) => part !== '').join(': ')))
     return { status: undefined, text, url: undefined, code: undefined, retryAfterMs: undefined }
   }
   const status = 'statusCode' in error && typeof error.statusCode === 'number' ? error.statusCode : undefined
   const url = 'url' in error && typeof error.url === 'string' ? error.url : undefined
   return {
     status,
-    text: oneLine(clean(error.message)),
+    text: oneLine(redact(error.message)),
     url: url === undefined ? undefined : (URL.parse(url) ?? undefined),
     code: 'code' in error && typeof error.code === 'string' ? error.code : undefined,
     retryAfterMs: 'responseHeaders' in error ? retryAfter(error.responseHeaders) : undefined,
@@ -281,17 +312,17 @@ function read(error: unknown, clean: (text: string) => string): Failure {
 /** The value of `retry-after-ms` or `retry-after` in milliseconds; the latter is in seconds or a date. */
 function retryAfter(headers: unknown): number | undefined {
   if (!isRecord(headers)) return undefined
-  const { 'retry-after-ms': exact, 'retry-after': rough } = headers
-  const ms = typeof exact === 'string' ? Number(exact) : Number.NaN
+  const { 'retry-after-ms': milliseconds, 'retry-after': rough } = headers
+  const ms = typeof milliseconds === 'string' ? Number(milliseconds) : Number.NaN
   if (Number.isFinite(ms) && ms >= 0) return ms
   if (typeof rough !== 'string') return undefined
   const seconds = Number(rough)
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000)
-  const at = Date.parse(rough)
-  return Number.isNaN(at) ? undefined : Math.max(0, at - Date.now())
+  const current = Date.parse(rough)
+  return Number.isNaN(current) ? undefined : Math.max(0, current - Date.now())
 }
 
-function advice(retryAfterMs: number | undefined): string {
+function retryAdvice(retryAfterMs: number | undefined): string {
   if (retryAfterMs === undefined || retryAfterMs < 60_000) return "Wait, or check the account's quota"
   return `Try again in ${Math.ceil(retryAfterMs / 60_000)} min, or use another model`
 }

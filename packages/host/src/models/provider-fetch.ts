@@ -2,7 +2,7 @@ import type { ConfigEnvironment } from '../config/variables.ts'
 import { fetchIn } from '../servers/network/fetch.ts'
 
 /** Maximum bytes of one response; real ones are far smaller, even with pictures. */
-const answerBytes = 64_000_000
+const maxResponseBytes = 64_000_000
 
 /**
  * The `fetch` for model providers, through the proxy that the environment sets. Responses have a size limit, and redirects are
@@ -19,35 +19,35 @@ export function providerFetch(env: ConfigEnvironment): typeof fetch {
       /^\s*(?:text\/html|application\/xhtml)/i.test(response.headers.get('content-type') ?? '')
     ) {
       await response.body?.cancel()
-      throw new WebPage('it is a web page')
+      throw new WebPageError('it is a web page')
     }
-    return bounded(response, answerBytes)
+    return limitResponse(response, maxResponseBytes)
   }
 }
 
 /** A response whose body fails beyond the size limit. */
-export function bounded(response: Response, maxBytes: number): Response {
+export function limitResponse(response: Response, maxBytes: number): Response {
   const { body, status, statusText, headers } = response
   if (body === null) return response
   let size = 0
   const reader = body.getReader()
-  const counted = new ReadableStream<Uint8Array>({
+  const limitedBody = new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = await reader.read().catch((error: unknown) => {
-        throw isAbort(error) ? error : new CutOff('the connection ended', { cause: error })
+        throw isAbort(error) ? error : new ConnectionCutError('the connection ended', { cause: error })
       })
       if (done) return controller.close()
       size += value.byteLength
       if (size > maxBytes) {
-        const large = new TooLarge(`it has more than ${maxBytes} bytes`)
-        await reader.cancel(large)
-        throw large
+        const tooLarge = new ResponseTooLargeError(`it has more than ${maxBytes} bytes`)
+        await reader.cancel(tooLarge)
+        throw tooLarge
       }
       controller.enqueue(value)
     },
     cancel: (reason) => reader.cancel(reason),
   })
-  return new Response(counted, { status, statusText, headers })
+  return new Response(limitedBody, { status, statusText, headers })
 }
 
 function isAbort(error: unknown): boolean {
@@ -55,16 +55,16 @@ function isAbort(error: unknown): boolean {
 }
 
 /** The connection ended before the response was complete. */
-export class CutOff extends Error {
-  override readonly name: string = 'CutOff'
+export class ConnectionCutError extends Error {
+  override readonly name: string = 'ConnectionCutError'
 }
 
 /** The response is a web page, such as the login page of a proxy. */
-export class WebPage extends Error {
-  override readonly name: string = 'WebPage'
+export class WebPageError extends Error {
+  override readonly name: string = 'WebPageError'
 }
 
 /** A response exceeded the size limit. */
-export class TooLarge extends Error {
-  override readonly name: string = 'TooLarge'
+export class ResponseTooLargeError extends Error {
+  override readonly name: string = 'ResponseTooLargeError'
 }

@@ -30,11 +30,11 @@ export function modelProviders(env: ModelEnvironment): ModelProvider[] {
   const isSet = (name: string): boolean => (env[name]?.trim() ?? '') !== ''
   return variables.map((provider) => {
     const { keys, address, model } = provider
-    const needed = provider.provider === 'compatible' || keys.length === 0 ? [address] : keys
+    const requiredVariables = provider.provider === 'compatible' || keys.length === 0 ? [address] : keys
     return {
       ...provider,
       set: [...keys, address, model].filter(isSet),
-      isReady: needed.some(isSet),
+      isReady: requiredVariables.some(isSet),
     }
   })
 }

@@ -4,7 +4,7 @@ import { readJson } from '@jackfield/sdk/internal'
 import type { ResultTable } from '../log/store/result-table.ts'
 import { isRecord } from '../shared/json.ts'
 import type { Results, ResultText, StoredResult } from '../types/index.ts'
-import { documentOf, fitResult, wholeText } from './fitted-result.ts'
+import { documentOf, fitResult, fullText } from './fitted-result.ts'
 
 const scheme = 'jackfield://results/'
 
@@ -17,9 +17,13 @@ export function createResults(
   parentOf: (conversation: string) => string | null | undefined = () => undefined,
   now: () => number = Date.now,
 ): Results {
-  function canRead(conversation: string, given: string | null): boolean {
-    for (let own: string | null | undefined = conversation; typeof own === 'string'; own = parentOf(own)) {
-      if (own === given) return true
+  function canRead(conversation: string, owner: string | null): boolean {
+    for (
+      let current: string | null | undefined = conversation;
+      typeof current === 'string';
+      current = parentOf(current)
+    ) {
+      if (current === owner) return true
     }
     return false
   }
@@ -35,8 +39,8 @@ export function createResults(
     fit: (result, { characters, server = '', tool = '', conversation = null, activity = null }) =>
       fitResult(result, characters, () => {
         const id = randomUUID()
-        const at = new Date(now()).toISOString()
-        table.put({ id, server, tool, conversation, activity, at, result: JSON.stringify(result) })
+        const elementAt = new Date(now()).toISOString()
+        table.put({ id, server, tool, conversation, activity, at: elementAt, result: JSON.stringify(result) })
         return id
       }),
     read(id, { path, from = 0, characters } = {}, { conversation } = {}): ResultText {
@@ -47,17 +51,17 @@ export function createResults(
           `There is no result ${JSON.stringify(id)} any more, or here. Call the tool again for a new one.`,
         )
       }
-      const text = path === undefined ? wholeText(entry.result) : storedResult(entry.result, path)
-      const begin = Math.min(Math.max(0, Math.trunc(from)), text.length)
-      const part = text.slice(begin, characters === undefined ? undefined : begin + Math.max(1, characters))
-      const end = begin + part.length
-      return { text: part, from: begin, total: text.length, ...(end < text.length && { next: end }) }
+      const text = path === undefined ? fullText(entry.result) : textAtPath(entry.result, path)
+      const start = Math.min(Math.max(0, Math.trunc(from)), text.length)
+      const part = text.slice(start, characters === undefined ? undefined : start + Math.max(1, characters))
+      const end = start + part.length
+      return { text: part, from: start, total: text.length, ...(end < text.length && { next: end }) }
     },
   }
 }
 
 /** The values at a path: text as it is, anything else as JSON; several values on one line each. */
-function storedResult(result: CallToolResult, path: string): string {
+function textAtPath(result: CallToolResult, path: string): string {
   return valuesAt(documentOf(result), path)
     .map((value) => (typeof value === 'string' ? value : JSON.stringify(value)))
     .join('\n')
@@ -66,14 +70,14 @@ function storedResult(result: CallToolResult, path: string): string {
 type Step = (value: unknown) => unknown[]
 
 const maxSteps = 64
-const name = /\.([A-Za-z_$][\w$-]*)/y
-const quoted = /\.?\[\s*("(?:[^"\\]|\\.)*")\s*\]/y
-const index = /\.?\[\s*(-?\d{1,15})\s*\]/y
-const slice = /\.?\[\s*(-?\d{1,15})?\s*:\s*(-?\d{1,15})?\s*\]/y
-const every = /\.?\[\s*\]/y
-const pipe = /\s*\|\s*/y
-const word = /(keys|length)\b/y
-const self = /\.(?=\s*(?:\||$))/y
+const namePattern = /\.([A-Za-z_$][\w$-]*)/y
+const quotedPattern = /\.?\[\s*("(?:[^"\\]|\\.)*")\s*\]/y
+const indexPattern = /\.?\[\s*(-?\d{1,15})\s*\]/y
+const slicePattern = /\.?\[\s*(-?\d{1,15})?\s*:\s*(-?\d{1,15})?\s*\]/y
+const everyPattern = /\.?\[\s*\]/y
+const pipePattern = /\s*\|\s*/y
+const wordPattern = /(keys|length)\b/y
+const selfPattern = /\.(?=\s*(?:\||$))/y
 
 /** The values of a JSON Pointer, or a path as in jq, in a document. Throws an McpError 'INVALID' if it does not match. */
 export function valuesAt(document: unknown, path: string): unknown[] {
@@ -88,12 +92,12 @@ function pointerSteps(text: string): Step[] {
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .map((key) => (value) => (Array.isArray(value) ? [at(value, toIndex(key))] : [member(value, key)]))
+    .map((key) => (value) => (Array.isArray(value) ? [elementAt(value, toIndex(key))] : [member(value, key)]))
 }
 
 function toIndex(key: string): number {
   if (/^(0|[1-9]\d{0,14})$/.test(key)) return Number(key)
-  throw unfit(`${JSON.stringify(key)} is not an index of a list`)
+  throw pathError(`${JSON.stringify(key)} is not an index of a list`)
 }
 
 function pathSteps(text: string): Step[] {
@@ -109,78 +113,79 @@ function pathSteps(text: string): Step[] {
   while (position < text.length) {
     const step = nextStep(match)
     if (step === undefined) {
-      throw unfit(
+      throw pathError(
         `it cannot be read from ${JSON.stringify(text.slice(position, position + 40))} on. Paths look like .items[0].name, .items[2:5], .items[].name, .items | length`,
       )
     }
     steps.push(step)
-    if (steps.length > maxSteps) throw unfit(`it has more than ${maxSteps} steps`)
+    if (steps.length > maxSteps) throw pathError(`it has more than ${maxSteps} steps`)
   }
   return steps
 }
 
 function nextStep(match: (pattern: RegExp) => RegExpExecArray | undefined): Step | undefined {
-  if (match(pipe) !== undefined) return (value) => [value]
-  const called = match(word)?.[1]
-  if (called === 'keys') return (value) => [keysOf(value)]
-  if (called === 'length') return (value) => [lengthOf(value)]
-  const key = match(name)?.[1]
+  if (match(pipePattern) !== undefined) return (value) => [value]
+  const functionName = match(wordPattern)?.[1]
+  if (functionName === 'keys') return (value) => [keysOf(value)]
+  if (functionName === 'length') return (value) => [lengthOf(value)]
+  const key = match(namePattern)?.[1]
   if (key !== undefined) return (value) => [member(value, key)]
-  const text = match(quoted)?.[1]
+  const text = match(quotedPattern)?.[1]
   if (text !== undefined) {
-    const wanted = unquoted(text)
-    return (value) => [member(value, wanted)]
+    const memberName = unquoted(text)
+    return (value) => [member(value, memberName)]
   }
-  const place = match(index)?.[1]
-  if (place !== undefined) return (value) => [at(value, Number(place))]
-  const range = match(slice)
+  const index = match(indexPattern)?.[1]
+  if (index !== undefined) return (value) => [elementAt(value, Number(index))]
+  const range = match(slicePattern)
   if (range !== undefined) {
     const [, from, to] = range
     return (value) => [listOf(value).slice(Number(from ?? 0), to === undefined ? undefined : Number(to))]
   }
-  if (match(every) !== undefined) return (value) => (isRecord(value) ? Object.values(value) : listOf(value))
-  return match(self) === undefined ? undefined : (value) => [value]
+  if (match(everyPattern) !== undefined)
+    return (value) => (isRecord(value) ? Object.values(value) : listOf(value))
+  return match(selfPattern) === undefined ? undefined : (value) => [value]
 }
 
 function unquoted(text: string): string {
   try {
     return String(JSON.parse(text))
   } catch {
-    throw unfit(`${JSON.stringify(text)} is not a string as JSON has them`)
+    throw pathError(`${JSON.stringify(text)} is not a string as JSON has them`)
   }
 }
 
 function member(value: unknown, key: string): unknown {
-  if (!isRecord(value)) throw unfit(`${kindOf(value)} has no member ${JSON.stringify(key)}`)
+  if (!isRecord(value)) throw pathError(`${kindOf(value)} has no member ${JSON.stringify(key)}`)
   if (Object.hasOwn(value, key)) return value[key]
   const known = Object.keys(value)
     .slice(0, 20)
     .map((one) => one.slice(0, 60))
-  throw unfit(`there is no ${JSON.stringify(key)}. There are: ${known.join(', ') || 'none'}`)
+  throw pathError(`there is no ${JSON.stringify(key)}. There are: ${known.join(', ') || 'none'}`)
 }
 
-function at(value: unknown, place: number): unknown {
+function elementAt(value: unknown, index: number): unknown {
   const list = listOf(value)
-  const position = place < 0 ? list.length + place : place
+  const position = index < 0 ? list.length + index : index
   if (position in list) return list[position]
-  throw unfit(`there is no index ${place} in a list of ${list.length}`)
+  throw pathError(`there is no index ${index} in a list of ${list.length}`)
 }
 
 function listOf(value: unknown): unknown[] {
   if (Array.isArray(value)) return value
-  throw unfit(`expected a list, found ${kindOf(value)}`)
+  throw pathError(`expected a list, found ${kindOf(value)}`)
 }
 
 function keysOf(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((_, place) => place)
+  if (Array.isArray(value)) return value.map((_, index) => index)
   if (isRecord(value)) return Object.keys(value)
-  throw unfit(`${kindOf(value)} has no keys`)
+  throw pathError(`${kindOf(value)} has no keys`)
 }
 
 function lengthOf(value: unknown): number {
   if (Array.isArray(value) || typeof value === 'string') return value.length
   if (isRecord(value)) return Object.keys(value).length
-  throw unfit(`${kindOf(value)} has no length`)
+  throw pathError(`${kindOf(value)} has no length`)
 }
 
 function kindOf(value: unknown): string {
@@ -189,6 +194,6 @@ function kindOf(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
-function unfit(why: string): McpError {
-  return new McpError('INVALID', `The path does not match: ${why}`)
+function pathError(reason: string): McpError {
+  return new McpError('INVALID', `The path does not match: ${reason}`)
 }

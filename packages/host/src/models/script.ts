@@ -27,15 +27,15 @@ export function scriptModel(file: string): Model {
     async generate(request) {
       request.signal?.throwIfAborted()
       // If calls are not allowed, such as for a summary, a reply with calls is kept for later.
-      const waits = request.toolChoice === 'none' && turns[next]?.call !== undefined
-      const turn: ScriptedTurn = (waits ? undefined : turns[next]) ?? {
+      const isDeferred = request.toolChoice === 'none' && turns[next]?.call !== undefined
+      const turn: ScriptedTurn = (isDeferred ? undefined : turns[next]) ?? {
         say: 'The script has nothing more to say.',
       }
-      if (!waits) next += 1
+      if (!isDeferred) next += 1
       const text = turn.say ?? ''
       const content: SamplingContent[] = text === '' ? [] : [{ type: 'text', text }]
-      for (const piece of text.match(/\s*\S+\s*/g) ?? []) {
-        request.onText?.(piece)
+      for (const word of text.match(/\s*\S+\s*/g) ?? []) {
+        request.onText?.(word)
         await new Promise(setImmediate)
         request.signal?.throwIfAborted()
       }
@@ -53,20 +53,20 @@ export function scriptModel(file: string): Model {
 }
 
 function readScript(file: string): { contextTokens?: number; turns: ScriptedTurn[] } {
-  const wrong = (what: string): never => {
+  const fail = (what: string): never => {
     throw new Error(`${file} is not a script for a model: ${what}.`)
   }
   let json: unknown
   try {
     json = JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    return wrong(error instanceof Error ? error.message : String(error))
+    return fail(error instanceof Error ? error.message : String(error))
   }
-  if (!isRecord(json) || !Array.isArray(json.turns)) return wrong('it needs "turns", a list')
+  if (!isRecord(json) || !Array.isArray(json.turns)) return fail('it needs "turns", a list')
   const { contextTokens } = json
   if (contextTokens !== undefined && typeof contextTokens !== 'number')
-    return wrong('"contextTokens" must be a number')
-  const turns = json.turns.map((turn: unknown, n) => readTurn(turn) ?? wrong(`turn ${n + 1} is invalid`))
+    return fail('"contextTokens" must be a number')
+  const turns = json.turns.map((turn: unknown, n) => readTurn(turn) ?? fail(`turn ${n + 1} is invalid`))
   return { turns, ...(contextTokens !== undefined && { contextTokens }) }
 }
 
@@ -77,20 +77,20 @@ function readTurn(turn: unknown): ScriptedTurn | undefined {
   const calls: NonNullable<ScriptedTurn['call']> = []
   if (call !== undefined) {
     if (!Array.isArray(call)) return undefined
-    for (const one of call) {
-      if (!isRecord(one) || typeof one.name !== 'string') return undefined
-      const args = one.arguments ?? {}
+    for (const item of call) {
+      if (!isRecord(item) || typeof item.name !== 'string') return undefined
+      const args = item.arguments ?? {}
       if (!isRecord(args)) return undefined
-      calls.push({ name: one.name, arguments: args })
+      calls.push({ name: item.name, arguments: args })
     }
   }
   const tokens = isRecord(usage) ? [usage.inputTokens, usage.outputTokens] : []
   const [inputTokens, outputTokens] = tokens
-  const counted = typeof inputTokens === 'number' && typeof outputTokens === 'number'
-  if (usage !== undefined && !counted) return undefined
+  const hasUsage = typeof inputTokens === 'number' && typeof outputTokens === 'number'
+  if (usage !== undefined && !hasUsage) return undefined
   return {
     ...(say !== undefined && { say }),
     ...(calls.length > 0 && { call: calls }),
-    ...(counted && { usage: { inputTokens, outputTokens } }),
+    ...(hasUsage && { usage: { inputTokens, outputTokens } }),
   }
 }

@@ -1,11 +1,11 @@
 import { ErrorCode, RpcError } from '@jackfield/sdk'
 import type { Completion, CompletionField, Host } from '../types/index.ts'
 
-const everyMs = 150
+const minIntervalMs = 150
 const retentionMs = 60_000
-const bounds = { kept: 500, values: 100, characters: 1_000 }
+const limits = { kept: 500, values: 100, characters: 1_000 }
 
-interface Waiting {
+interface PendingCompletion {
   field: CompletionField
   signal: AbortSignal | undefined
   resolve: (completion: Completion | undefined) => void
@@ -17,7 +17,7 @@ export class Completions {
   readonly #host: Pick<Host, 'complete'>
   readonly #cached = new Map<string, { answer: Promise<Completion>; until: number }>()
   /** By server: when the next request is allowed, and the waiting ones. */
-  readonly #servers = new Map<string, { next: number; waiting?: Waiting }>()
+  readonly #servers = new Map<string, { next: number; waiting?: PendingCompletion }>()
 
   constructor(host: Pick<Host, 'complete'>) {
     this.#host = host
@@ -26,11 +26,11 @@ export class Completions {
   /** Undefined if a newer request replaced this one. */
   async complete(field: CompletionField, signal?: AbortSignal): Promise<Completion | undefined> {
     signal?.throwIfAborted()
-    const known = this.#cached.get(keyOf(field))
-    if (known !== undefined && known.until > performance.now()) {
+    const cachedEntry = this.#cached.get(keyOf(field))
+    if (cachedEntry !== undefined && cachedEntry.until > performance.now()) {
       this.#supersede(field.server)
       // Another caller's shared request may have been cancelled.
-      return known.answer.catch(() => this.complete(field, signal))
+      return cachedEntry.answer.catch(() => this.complete(field, signal))
     }
     const { promise, resolve, reject } = Promise.withResolvers<Completion | undefined>()
     const waiting = { field, signal, resolve, reject }
@@ -38,11 +38,11 @@ export class Completions {
     const server = this.#servers.get(field.server) ?? { next: 0 }
     this.#servers.set(field.server, server)
     const waitMs = server.next - performance.now()
-    if (waitMs <= 0) this.#ask(server, waiting)
+    if (waitMs <= 0) this.#send(server, waiting)
     else {
       server.waiting = waiting
       setTimeout(() => {
-        if (server.waiting === waiting) this.#ask(server, waiting)
+        if (server.waiting === waiting) this.#send(server, waiting)
       }, waitMs)
     }
     return promise
@@ -54,20 +54,23 @@ export class Completions {
     delete server?.waiting
   }
 
-  #ask(server: { next: number; waiting?: Waiting }, { field, signal, resolve, reject }: Waiting): void {
+  #send(
+    server: { next: number; waiting?: PendingCompletion },
+    { field, signal, resolve, reject }: PendingCompletion,
+  ): void {
     delete server.waiting
     if (signal?.aborted === true) {
       reject(signal.reason)
       return
     }
-    server.next = performance.now() + everyMs
+    server.next = performance.now() + minIntervalMs
     const key = keyOf(field)
     const answer = this.#fetch(field, signal)
     this.#cached.delete(key)
     this.#cached.set(key, { answer, until: performance.now() + retentionMs })
     answer.catch(() => this.#cached.delete(key))
     const [oldest] = this.#cached.keys()
-    if (this.#cached.size > bounds.kept && oldest !== undefined) this.#cached.delete(oldest)
+    if (this.#cached.size > limits.kept && oldest !== undefined) this.#cached.delete(oldest)
     answer.then(resolve, reject)
   }
 
@@ -88,15 +91,15 @@ export class Completions {
         params,
         signal === undefined ? {} : { signal },
       )
-      const usable = new Set(completion.values.filter((one) => one.length <= bounds.characters))
-      const values = [...usable].slice(0, bounds.values)
+      const usableValues = new Set(completion.values.filter((one) => one.length <= limits.characters))
+      const values = [...usableValues].slice(0, limits.values)
       return {
         values,
         ...(completion.total !== undefined && { total: completion.total }),
         more:
           completion.hasMore === true ||
           (completion.total ?? 0) > values.length ||
-          usable.size > values.length,
+          usableValues.size > values.length,
       }
     } catch (error) {
       // Completions are optional; if the request fails, the field has none.
@@ -108,6 +111,6 @@ export class Completions {
 }
 
 function keyOf({ server, of, argument, value, chosen = {} }: CompletionField): string {
-  const others = Object.entries(chosen).sort(([a], [b]) => (a < b ? -1 : 1))
-  return JSON.stringify([server, of, argument, value, others])
+  const chosenEntries = Object.entries(chosen).sort(([a], [b]) => (a < b ? -1 : 1))
+  return JSON.stringify([server, of, argument, value, chosenEntries])
 }

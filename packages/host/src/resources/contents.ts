@@ -1,26 +1,26 @@
 import type { ContentBlock, ResourceContents, SamplingContent, SamplingMessage } from '@jackfield/sdk'
 import { bytesOf } from '../models/media.ts'
-import { textBlock as blocksFor, textOf } from '../models/messages.ts'
+import { toMessageBlocks as blocksFor, blockText } from '../models/messages.ts'
 import { estimateTokens } from '../models/tool-search/meter.ts'
 import { fingerprint } from '../shared/fingerprint.ts'
 import { isRecord, parsed } from '../shared/json.ts'
 import type { ContentPreview, JsonNode } from '../types/index.ts'
 
 /** Maximum base64 characters of one image or recording for a model; providers reject more. */
-const mediaCharacters = 6_000_000
-const sniffed = 65_536
+const maxMediaCharacters = 6_000_000
+const headerCharacters = 65_536
 /** The size to which providers scale images, and by which they charge. */
-const image = { pixelsPerToken: 750, most: 1_600 }
+const imageCost = { pixelsPerToken: 750, most: 1_600 }
 const audioBytesPerToken = 500
 
-/** Contents as a message: texts, images and audio as they are, of everything else a description. */
-export function textBlock(contents: readonly ResourceContents[]): SamplingMessage[] {
+/** Contents as messages: texts, images and audio unchanged, a description of everything else. */
+export function toMessages(contents: readonly ResourceContents[]): SamplingMessage[] {
   return contents.flatMap((resource): SamplingMessage[] => {
     const block: ContentBlock = { type: 'resource', resource }
-    if ('blob' in resource && resource.blob.length > mediaCharacters) {
-      return [visibleBlocks({ type: 'text', text: textOf(block, 'it is too large for a model') })]
+    if ('blob' in resource && resource.blob.length > maxMediaCharacters) {
+      return [userMessage({ type: 'text', text: blockText(block, 'it is too large for a model') })]
     }
-    return blocksFor(block).map(visibleBlocks)
+    return blocksFor(block).map(userMessage)
   })
 }
 
@@ -33,9 +33,12 @@ function tokensIn(block: SamplingContent): number {
   if (block.type === 'text') return estimateTokens(block.text)
   if (block.type === 'audio') return Math.ceil(bytesOf(block.data) / audioBytesPerToken)
   if (block.type !== 'image') return estimateTokens(JSON.stringify(block))
-  const size = imageSize(Buffer.from(block.data.slice(0, sniffed), 'base64'))
-  if (size === undefined) return image.most
-  return Math.min(image.most, Math.max(1, Math.ceil((size.width * size.height) / image.pixelsPerToken)))
+  const size = imageSize(Buffer.from(block.data.slice(0, headerCharacters), 'base64'))
+  if (size === undefined) return imageCost.most
+  return Math.min(
+    imageCost.most,
+    Math.max(1, Math.ceil((size.width * size.height) / imageCost.pixelsPerToken)),
+  )
 }
 
 /** Contents in a comparable form, to detect changes. */
@@ -46,62 +49,63 @@ export function hashOf(contents: readonly ResourceContents[]): string {
 }
 
 /** All texts; undefined if there is binary content too. */
-export function wholeText(contents: readonly ResourceContents[]): string | undefined {
+export function joinedText(contents: readonly ResourceContents[]): string | undefined {
   const texts = contents.flatMap((entry) => ('text' in entry ? [entry.text] : []))
   return texts.length === contents.length ? texts.join('\n') : undefined
 }
 
+/** The number of characters, counting base64 for binary content. */
 export function charactersIn(contents: readonly ResourceContents[]): number {
   return contents.reduce((sum, entry) => sum + ('text' in entry ? entry.text : entry.blob).length, 0)
 }
 
-function visibleBlocks(content: SamplingContent): SamplingMessage {
+function userMessage(content: SamplingContent): SamplingMessage {
   return { role: 'user', content }
 }
 
-const bounds = { json: 2_000_000, shown: 10_000_000, head: 64, sniff: 65_536, contents: 100 }
+const limits = { json: 2_000_000, shown: 10_000_000, head: 64, sniff: 65_536, contents: 100 }
 
 /** Contents for display. One text has at most `characters`. */
 export function previewOf(contents: readonly ResourceContents[], characters: number): ContentPreview[] {
-  return contents.slice(0, bounds.contents).map((entry) => {
-    const seen = { uri: entry.uri, ...(entry.mimeType !== undefined && { mimeType: entry.mimeType }) }
+  return contents.slice(0, limits.contents).map((entry) => {
+    const common = { uri: entry.uri, ...(entry.mimeType !== undefined && { mimeType: entry.mimeType }) }
     return 'text' in entry
-      ? { ...seen, bytes: Buffer.byteLength(entry.text), ...textPreview(entry.text, entry, characters) }
-      : { ...seen, bytes: bytesOf(entry.blob), ...bytesPreview(entry.blob, entry) }
+      ? { ...common, bytes: Buffer.byteLength(entry.text), ...textPreview(entry.text, entry, characters) }
+      : { ...common, bytes: bytesOf(entry.blob), ...bytesPreview(entry.blob, entry) }
   })
 }
 
-type Form<T> = T extends ContentPreview ? Omit<T, 'uri' | 'mimeType' | 'bytes'> : never
+type PreviewBody<T> = T extends ContentPreview ? Omit<T, 'uri' | 'mimeType' | 'bytes'> : never
 
 function textPreview(
   text: string,
   { uri, mimeType = '' }: ResourceContents,
   characters: number,
-): Form<ContentPreview> {
+): PreviewBody<ContentPreview> {
   const value =
-    text.length <= bounds.json && (/[/+]json\b/i.test(mimeType) || (mimeType === '' && /^\s*[[{]/.test(text)))
+    text.length <= limits.json && (/[/+]json\b/i.test(mimeType) || (mimeType === '' && /^\s*[[{]/.test(text)))
       ? parsed(text)
       : undefined
   const start = text.slice(0, characters).replace(/[\ud800-\udbff]$/, '')
-  const shown = { text: start, leftOut: text.length - start.length }
-  if (value !== undefined) return { type: 'json', tree: jsonTree(value), ...shown }
+  const textMember = { text: start, leftOut: text.length - start.length }
+  if (value !== undefined) return { type: 'json', tree: jsonTree(value), ...textMember }
   const isMarkdown = /^text\/(?:x-)?markdown\b/i.test(mimeType) || /\.(?:md|markdown)$/i.test(uri)
-  return { type: isMarkdown ? 'markdown' : 'text', ...shown }
+  return { type: isMarkdown ? 'markdown' : 'text', ...textMember }
 }
 
-function bytesPreview(blob: string, { mimeType = '' }: ResourceContents): Form<ContentPreview> {
+function bytesPreview(blob: string, { mimeType = '' }: ResourceContents): PreviewBody<ContentPreview> {
   // A multiple of four characters, so that each part can be decoded alone.
-  const bytes = Buffer.from(blob.slice(0, bounds.sniff), 'base64')
-  const looks = looksLike(bytes)
+  const bytes = Buffer.from(blob.slice(0, limits.sniff), 'base64')
+  const detectedType = detectFileType(bytes)
   const size = imageSize(bytes)
-  const data = blob.length <= bounds.shown ? { data: blob } : {}
+  const data = blob.length <= limits.shown ? { data: blob } : {}
   if (/^image\//i.test(mimeType) || (mimeType === '' && size !== undefined))
     return { type: 'image', ...size, ...data }
   if (/^audio\//i.test(mimeType)) return { type: 'audio', ...data }
   return {
     type: 'binary',
-    ...(looks !== undefined && { looksLike: looks }),
-    head: bytes.subarray(0, bounds.head).toString('hex'),
+    ...(detectedType !== undefined && { looksLike: detectedType }),
+    head: bytes.subarray(0, limits.head).toString('hex'),
   }
 }
 
@@ -116,7 +120,7 @@ export function imageSize(bytes: Buffer): { width: number; height: number } | un
 }
 
 function sizeIn(bytes: Buffer): { width: number; height: number } | undefined {
-  switch (looksLike(bytes)) {
+  switch (detectFileType(bytes)) {
     case 'png':
       return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
     case 'gif':
@@ -153,60 +157,62 @@ const signatures: readonly (readonly [kind: string, hex: string, at?: number])[]
 ]
 
 /** The file type by its first bytes. */
-export function looksLike(bytes: Buffer): string | undefined {
-  return signatures.find(([, hex, at = 0]) => {
-    const sign = Buffer.from(hex, 'hex')
-    return bytes.subarray(at, at + sign.length).equals(sign)
+export function detectFileType(bytes: Buffer): string | undefined {
+  return signatures.find(([, hex, offset = 0]) => {
+    const signature = Buffer.from(hex, 'hex')
+    return bytes.subarray(offset, offset + signature.length).equals(signature)
   })?.[0]
 }
 
 function webpSize(bytes: Buffer): { width: number; height: number } | undefined {
-  const form = bytes.toString('latin1', 12, 16)
-  if (form === 'VP8X') return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
-  if (form === 'VP8 ') {
+  const chunkType = bytes.toString('latin1', 12, 16)
+  if (chunkType === 'VP8X') return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
+  if (chunkType === 'VP8 ') {
     return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
   }
-  if (form !== 'VP8L') return undefined
+  if (chunkType !== 'VP8L') return undefined
   const packed = bytes.readUInt32LE(21)
   return { width: (packed & 0x3fff) + 1, height: ((packed >>> 14) & 0x3fff) + 1 }
 }
 
 /** Skips segments until one that starts a frame. */
 function jpegSize(bytes: Buffer): { width: number; height: number } | undefined {
-  let at = 2
-  while (at + 9 < bytes.length && bytes[at] === 0xff) {
-    const marker = bytes[at + 1] ?? 0
+  let offset = 2
+  while (offset + 9 < bytes.length && bytes[offset] === 0xff) {
+    const marker = bytes[offset + 1] ?? 0
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc
-    if (isFrame) return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) }
-    at += 2 + Math.max(2, bytes.readUInt16BE(at + 2))
+    if (isFrame) return { width: bytes.readUInt16BE(offset + 7), height: bytes.readUInt16BE(offset + 5) }
+    offset += 2 + Math.max(2, bytes.readUInt16BE(offset + 2))
   }
   return undefined
 }
 
-const treeBounds = { nodes: 500, depth: 12, leaf: 200, key: 100 }
+const treeLimits = { nodes: 500, depth: 12, leaf: 200, key: 100 }
 
 /** A JSON value as a tree of bounded size; `count` includes omitted items. */
 function jsonTree(value: unknown): JsonNode {
-  let left = treeBounds.nodes
+  let remainingNodes = treeLimits.nodes
   const nodeOf = (member: unknown, depth: number, key?: string): JsonNode => {
-    left -= 1
-    const named = key === undefined ? {} : { key: shorten(key, treeBounds.key) }
+    remainingNodes -= 1
+    const keyMember = key === undefined ? {} : { key: shorten(key, treeLimits.key) }
     const isList = Array.isArray(member)
-    if (!isList && !isRecord(member)) return { ...named, ...leafOf(member) }
-    const members = isList ? member.map((item, at) => [String(at), item] as const) : Object.entries(member)
+    if (!isList && !isRecord(member)) return { ...keyMember, ...scalarNode(member) }
+    const members = isList
+      ? member.map((item, offset) => [String(offset), item] as const)
+      : Object.entries(member)
     const children: JsonNode[] = []
-    for (const [name, item] of depth < treeBounds.depth ? members : []) {
-      if (left <= 0) break
+    for (const [name, item] of depth < treeLimits.depth ? members : []) {
+      if (remainingNodes <= 0) break
       children.push(nodeOf(item, depth + 1, name))
     }
-    return { ...named, type: isList ? 'array' : 'object', count: members.length, children }
+    return { ...keyMember, type: isList ? 'array' : 'object', count: members.length, children }
   }
   return nodeOf(value, 0)
 }
 
-function leafOf(value: unknown): Pick<JsonNode, 'type' | 'value'> {
+function scalarNode(value: unknown): Pick<JsonNode, 'type' | 'value'> {
   if (typeof value === 'string')
-    return { type: 'string', value: shorten(JSON.stringify(value), treeBounds.leaf) }
+    return { type: 'string', value: shorten(JSON.stringify(value), treeLimits.leaf) }
   if (typeof value === 'number') return { type: 'number', value: String(value) }
   if (typeof value === 'boolean') return { type: 'boolean', value: String(value) }
   return { type: 'null', value: 'null' }

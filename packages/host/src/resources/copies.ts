@@ -3,7 +3,7 @@ import { defined } from '@jackfield/sdk/internal'
 import { reasonOf } from '../shared/text.ts'
 import { wordDiff } from '../shared/word-diff.ts'
 import type { AttachedCopy, AttachResult, CopyDiff, Host, NotAttached, ResourceRef } from '../types/index.ts'
-import { charactersIn, hashOf, textBlock, tokensOf, wholeText } from './contents.ts'
+import { charactersIn, hashOf, joinedText, tokensOf, toMessages } from './contents.ts'
 import { Watches, type Watching } from './watches.ts'
 
 interface CopiesOptions {
@@ -14,7 +14,7 @@ interface CopiesOptions {
 }
 
 /** A resource that was read and not attached yet. */
-export interface Fetched {
+export interface FetchedResource {
   ref: ResourceRef
   contents: readonly ResourceContents[]
   tokens: number
@@ -28,42 +28,42 @@ interface StoredCopy {
   hash: string
 }
 
-const bounds = { atOnce: 8, copies: 200, characters: 1_000_000, watchWaitMs: 1_000 }
+const limits = { atOnce: 8, copies: 200, characters: 1_000_000, watchWaitMs: 1_000 }
 
 /** Copies of resources attached to conversations, and whether they are up to date. */
 export class Copies {
   readonly #options: CopiesOptions
   readonly #conversations = new Map<string, Map<string, StoredCopy>>()
-  readonly #lanes = new Lanes(bounds.atOnce)
+  readonly #reads = new ConcurrencyLimit(limits.atOnce)
   readonly #watches: Watches
 
   constructor(options: CopiesOptions) {
     this.#options = options
     this.#watches = new Watches({
       host: options.host,
-      changed: (server, uri) => this.#mark(server, (copy) => uri.startsWith(copy.uri), { stale: true }),
-      opened: (server, uris) => this.#opened(server, uris),
-      ended: (server) => this.#mark(server, () => true, { watched: false }),
+      changed: (server, uri) => this.#markCopies(server, (copy) => uri.startsWith(copy.uri), { stale: true }),
+      opened: (server, uris) => this.#onWatchOpened(server, uris),
+      ended: (server) => this.#markCopies(server, () => true, { watched: false }),
     })
   }
 
   list(conversation: string): AttachedCopy[] {
-    return [...this.#of(conversation).values()].map(({ copy }) => copy)
+    return [...this.#copiesOf(conversation).values()].map(({ copy }) => copy)
   }
 
   /** Starts watching these, and waits briefly for the subscription, so that no change is missed. Each must be released. */
   async addWatch(refs: readonly ResourceRef[]): Promise<void> {
     const servers = Map.groupBy(refs, ({ server }) => server)
-    const watched = [...servers].map(([server, own]) =>
+    const watched = [...servers].map(([server, attachedCopies]) =>
       this.#watches.add(
         server,
-        own.map(({ uri }) => uri),
+        attachedCopies.map(({ uri }) => uri),
       ),
     )
     const { promise, resolve } = Promise.withResolvers<void>()
-    const patience = setTimeout(resolve, bounds.watchWaitMs)
+    const timer = setTimeout(resolve, limits.watchWaitMs)
     await Promise.race([Promise.all(watched), promise])
-    clearTimeout(patience)
+    clearTimeout(timer)
   }
 
   release({ server, uri }: ResourceRef): void {
@@ -71,36 +71,36 @@ export class Copies {
   }
 
   /** Reads for a conversation, at most 8 at once across all. Throws if a resource is too large to attach. */
-  fetch(ref: ResourceRef, conversation: string, signal: AbortSignal | undefined): Promise<Fetched> {
-    return this.#lanes.run(async () => {
+  fetch(ref: ResourceRef, conversation: string, signal: AbortSignal | undefined): Promise<FetchedResource> {
+    return this.#reads.run(async () => {
       signal?.throwIfAborted()
       const wasWatched = this.#watches.covers(ref.server, ref.uri)
       const { contents } = await this.#read(ref, conversation, signal)
       const characters = charactersIn(contents)
-      if (characters > bounds.characters) {
+      if (characters > limits.characters) {
         throw new McpError(
           'INVALID',
-          `It has ${characters} characters; at most ${bounds.characters} can be attached. Save it to a file and use the part you need.`,
+          `It has ${characters} characters; at most ${limits.characters} can be attached. Save it to a file and use the part you need.`,
         )
       }
-      return { ref, contents, tokens: tokensOf(textBlock(contents)), wasWatched }
+      return { ref, contents, tokens: tokensOf(toMessages(contents)), wasWatched }
     })
   }
 
   /** Whether there is room for another resource. */
   hasRoom(conversation: string, ref: ResourceRef): boolean {
-    const own = this.#of(conversation)
-    return own.has(keyOf(ref)) || own.size < bounds.copies
+    const attachedCopies = this.#copiesOf(conversation)
+    return attachedCopies.has(keyOf(ref)) || attachedCopies.size < limits.copies
   }
 
   /** Takes over a fetched resource and its watch. */
-  restore(
+  store(
     conversation: string,
-    { ref, contents, tokens, wasWatched }: Fetched,
+    { ref, contents, tokens, wasWatched }: FetchedResource,
     because?: string,
   ): AttachedCopy {
-    const own = this.#of(conversation)
-    const before = own.get(keyOf(ref))
+    const attachedCopies = this.#copiesOf(conversation)
+    const before = attachedCopies.get(keyOf(ref))
     const watched = this.#watches.covers(ref.server, ref.uri)
     const copy: AttachedCopy = {
       server: ref.server,
@@ -108,47 +108,47 @@ export class Copies {
       title: this.#options.titleOf(ref),
       at: new Date().toISOString(),
       tokens,
-      messages: textBlock(contents),
+      messages: toMessages(contents),
       stale: false,
       watched,
       ...(because !== undefined && { because }),
     }
     const stored = { copy, contents, hash: hashOf(contents) }
-    own.set(keyOf(ref), stored)
-    this.#conversations.set(conversation, own)
+    attachedCopies.set(keyOf(ref), stored)
+    this.#conversations.set(conversation, attachedCopies)
     if (before !== undefined) this.release(ref)
     if (watched && !wasWatched) this.#check(conversation, stored)
     this.#options.changed(conversation)
     return copy
   }
 
-  remove(conversation: string, which: (copy: AttachedCopy) => boolean): void {
-    const own = this.#of(conversation)
-    const gone = [...own.values()].filter(({ copy }) => which(copy))
-    for (const { copy } of gone) {
-      own.delete(keyOf(copy))
+  remove(conversation: string, matches: (copy: AttachedCopy) => boolean): void {
+    const attachedCopies = this.#copiesOf(conversation)
+    const removed = [...attachedCopies.values()].filter(({ copy }) => matches(copy))
+    for (const { copy } of removed) {
+      attachedCopies.delete(keyOf(copy))
       this.release(copy)
     }
-    if (own.size === 0) this.#conversations.delete(conversation)
-    if (gone.length > 0) this.#options.changed(conversation)
+    if (attachedCopies.size === 0) this.#conversations.delete(conversation)
+    if (removed.length > 0) this.#options.changed(conversation)
   }
 
   /** Reads the resource again and compares. */
   async diff(conversation: string, ref: ResourceRef, signal: AbortSignal | undefined): Promise<CopyDiff> {
-    const stored = this.#of(conversation).get(keyOf(ref))
+    const stored = this.#copiesOf(conversation).get(keyOf(ref))
     if (stored === undefined) {
       throw new McpError('NOT_FOUND', `${ref.uri} of ${ref.server} is not attached to this conversation`)
     }
-    const { contents } = await this.#lanes.run(() => this.#read(ref, undefined, signal))
+    const { contents } = await this.#reads.run(() => this.#read(ref, undefined, signal))
     const changed = this.#compare(conversation, stored, contents)
-    const was = wholeText(stored.contents)
-    const is = wholeText(contents)
+    const oldText = joinedText(stored.contents)
+    const newText = joinedText(contents)
     return {
       server: ref.server,
       uri: ref.uri,
       changed,
-      ...(was !== undefined && is !== undefined && { pieces: wordDiff(was, is) }),
-      tokens: { was: stored.copy.tokens, is: tokensOf(textBlock(contents)) },
+      ...(oldText !== undefined && newText !== undefined && { pieces: wordDiff(oldText, newText) }),
+      tokens: { was: stored.copy.tokens, is: tokensOf(toMessages(contents)) },
     }
   }
 
@@ -161,9 +161,9 @@ export class Copies {
   }
 
   /** Changes were not reported until now, so these may be outdated. */
-  #opened(server: string, uris: readonly string[]): void {
-    for (const [conversation, own] of this.#conversations) {
-      for (const stored of own.values()) {
+  #onWatchOpened(server: string, uris: readonly string[]): void {
+    for (const [conversation, attachedCopies] of this.#conversations) {
+      for (const stored of attachedCopies.values()) {
         const { copy } = stored
         if (copy.server !== server || copy.watched || !uris.some((uri) => copy.uri.startsWith(uri))) continue
         this.#set(conversation, stored, { watched: true })
@@ -173,39 +173,43 @@ export class Copies {
   }
 
   /** Reads a copy's resource again in the background. */
-  #check(conversation: string, kept: StoredCopy): void {
-    this.#lanes
-      .run(() => this.#read(kept.copy, undefined, undefined))
-      .then(({ contents }) => this.#compare(conversation, kept, contents))
+  #check(conversation: string, stored: StoredCopy): void {
+    this.#reads
+      .run(() => this.#read(stored.copy, undefined, undefined))
+      .then(({ contents }) => this.#compare(conversation, stored, contents))
       .catch((error: unknown) => {
         // A resource that cannot be read any more differs from its copy.
-        if (!isClosed(error)) this.#set(conversation, kept, { stale: true })
+        if (!isClosed(error)) this.#set(conversation, stored, { stale: true })
       })
   }
 
-  #compare(conversation: string, kept: StoredCopy, contents: readonly ResourceContents[]): boolean {
-    const changed = hashOf(contents) !== kept.hash
-    this.#set(conversation, kept, { stale: changed })
+  #compare(conversation: string, stored: StoredCopy, contents: readonly ResourceContents[]): boolean {
+    const changed = hashOf(contents) !== stored.hash
+    this.#set(conversation, stored, { stale: changed })
     return changed
   }
 
-  #mark(server: string, which: (copy: AttachedCopy) => boolean, facts: Partial<AttachedCopy>): void {
-    for (const [conversation, own] of this.#conversations) {
-      for (const stored of own.values()) {
-        if (stored.copy.server === server && which(stored.copy)) this.#set(conversation, stored, facts)
+  #markCopies(
+    server: string,
+    matches: (copy: AttachedCopy) => boolean,
+    changes: Partial<AttachedCopy>,
+  ): void {
+    for (const [conversation, attachedCopies] of this.#conversations) {
+      for (const stored of attachedCopies.values()) {
+        if (stored.copy.server === server && matches(stored.copy)) this.#set(conversation, stored, changes)
       }
     }
   }
 
-  #set(conversation: string, kept: StoredCopy, facts: Partial<AttachedCopy>): void {
-    const before = kept.copy
-    kept.copy = { ...before, ...facts }
-    const isSame = before.stale === kept.copy.stale && before.watched === kept.copy.watched
-    const isThere = this.#conversations.get(conversation)?.get(keyOf(before)) === kept
-    if (isThere && !isSame) this.#options.changed(conversation)
+  #set(conversation: string, stored: StoredCopy, changes: Partial<AttachedCopy>): void {
+    const before = stored.copy
+    stored.copy = { ...before, ...changes }
+    const isSame = before.stale === stored.copy.stale && before.watched === stored.copy.watched
+    const isAttached = this.#conversations.get(conversation)?.get(keyOf(before)) === stored
+    if (isAttached && !isSame) this.#options.changed(conversation)
   }
 
-  #of(conversation: string): Map<string, StoredCopy> {
+  #copiesOf(conversation: string): Map<string, StoredCopy> {
     return this.#conversations.get(conversation) ?? new Map()
   }
 }
@@ -219,7 +223,7 @@ function isClosed(error: unknown): boolean {
 }
 
 /** Limits concurrent work; more waits in a queue. */
-class Lanes {
+class ConcurrencyLimit {
   readonly #waiting: (() => void)[] = []
   #free: number
 
@@ -240,7 +244,7 @@ class Lanes {
   }
 }
 
-const most = 200
+const maxRefs = 200
 
 /** Reads the chosen resources and stores the copies; failures are reported and do not stop the others. */
 export async function attach(
@@ -250,42 +254,42 @@ export async function attach(
   refs: readonly ResourceRef[],
   signal: AbortSignal | undefined,
 ): Promise<AttachResult> {
-  const chosen = [...new Map(refs.map((ref) => [keyOf(ref), ref])).values()]
-  if (chosen.length > most) {
+  const distinctRefs = [...new Map(refs.map((ref) => [keyOf(ref), ref])).values()]
+  if (distinctRefs.length > maxRefs) {
     throw new McpError(
       'INVALID',
-      `At most ${most} resources are attached at once, but ${chosen.length} were named`,
+      `At most ${maxRefs} resources are attached at once, but ${distinctRefs.length} were named`,
     )
   }
-  const withheldOnes: NotAttached[] = []
-  const wanted = chosen.filter(({ server, uri }) => {
+  const withheldRefs: NotAttached[] = []
+  const allowed = distinctRefs.filter(({ server, uri }) => {
     const reason = withheld(server, uri)
-    if (reason !== undefined) withheldOnes.push({ server, uri, reason })
+    if (reason !== undefined) withheldRefs.push({ server, uri, reason })
     return reason === undefined
   })
-  await copies.addWatch(wanted)
-  const done = await Promise.all(
-    wanted.map(async (ref) => {
+  await copies.addWatch(allowed)
+  const results = await Promise.all(
+    allowed.map(async (ref) => {
       try {
         const fetched = await copies.fetch(ref, conversation, signal)
         if (!copies.hasRoom(conversation, ref)) {
           throw new McpError(
             'INVALID',
-            `A conversation can have at most ${most} resources. Detach one first.`,
+            `A conversation can have at most ${maxRefs} resources. Detach one first.`,
           )
         }
-        return copies.restore(conversation, fetched)
+        return copies.store(conversation, fetched)
       } catch (error) {
         copies.release(ref)
         return { server: ref.server, uri: ref.uri, reason: reasonOf(error) }
       }
     }),
   )
-  const attached = done.filter((one): one is AttachedCopy => 'messages' in one)
+  const attached = results.filter((one): one is AttachedCopy => 'messages' in one)
   return {
     attached,
-    failed: done.filter((one): one is NotAttached => 'reason' in one),
-    withheld: withheldOnes,
+    failed: results.filter((one): one is NotAttached => 'reason' in one),
+    withheld: withheldRefs,
     tokens: attached.reduce((sum, { tokens }) => sum + tokens, 0),
   }
 }

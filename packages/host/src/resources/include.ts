@@ -1,9 +1,9 @@
 import { reasonOf } from '../shared/text.ts'
 import type { CatalogResource, Inclusion, NotAttached, ResourceRef } from '../types/index.ts'
-import { type Copies, type Fetched, keyOf } from './copies.ts'
+import { type Copies, type FetchedResource, keyOf } from './copies.ts'
 
-const usual = 8_000
-const bounds = { reads: 64, batch: 8 }
+const defaultBudget = 8_000
+const limits = { reads: 64, batch: 8 }
 const bytesPerToken = 3.5
 
 interface IncludeOptions {
@@ -23,43 +23,44 @@ interface IncludeOptions {
 
 /** Attaches resources that servers mark for a model, by priority, within the budget. */
 export async function include(options: IncludeOptions): Promise<Inclusion> {
-  const { copies, conversation, budget = usual, signal } = options
-  const left: NotAttached[] = []
-  const candidates = candidatesAmong(options, left)
+  const { copies, conversation, budget = defaultBudget, signal } = options
+  const notAttached: NotAttached[] = []
+  const candidates = candidatesAmong(options, notAttached)
   const inHand = copies.list(conversation).filter(({ because }) => because !== undefined)
   let spent = inHand.reduce((sum, { tokens }) => sum + tokens, 0)
   const skipResource = ({ server, uri }: ResourceRef, reason: string): void =>
-    void left.push({ server, uri, reason })
-  const lacks = (tokens: number): string | undefined =>
+    void notAttached.push({ server, uri, reason })
+  const missingBudget = (tokens: number): string | undefined =>
     spent + tokens > budget
       ? `it needs about ${tokens} tokens, and ${Math.max(0, budget - spent)} of ${budget} are left`
       : undefined
 
   let reads = 0
-  for (let at = 0; at < candidates.length; at += bounds.batch) {
-    const batch = candidates.slice(at, at + bounds.batch).filter(({ ref, atLeast }) => {
+  for (let offset = 0; offset < candidates.length; offset += limits.batch) {
+    const batch = candidates.slice(offset, offset + limits.batch).filter(({ ref, atLeast }) => {
       const reason =
-        lacks(atLeast) ?? (reads >= bounds.reads ? `${bounds.reads} others were read already` : undefined)
+        missingBudget(atLeast) ??
+        (reads >= limits.reads ? `${limits.reads} others were read already` : undefined)
       if (reason !== undefined) skipResource(ref, reason)
       else reads += 1
       return reason === undefined
     })
     await copies.addWatch(batch.map(({ ref }) => ref))
-    const read = await Promise.all(batch.map(({ ref }) => fetched(copies, ref, conversation, signal)))
-    for (const [n, { ref, because }] of batch.entries()) {
-      const one = read[n]
-      if (one === undefined || typeof one === 'string') {
+    const read = await Promise.all(batch.map(({ ref }) => fetchOrReason(copies, ref, conversation, signal)))
+    for (const [batchIndex, { ref, because }] of batch.entries()) {
+      const fetchResult = read[batchIndex]
+      if (fetchResult === undefined || typeof fetchResult === 'string') {
         copies.release(ref)
-        skipResource(ref, one ?? 'it could not be read')
+        skipResource(ref, fetchResult ?? 'it could not be read')
         continue
       }
       const reason =
         options.excluded(ref) ??
-        lacks(one.tokens) ??
+        missingBudget(fetchResult.tokens) ??
         (copies.hasRoom(conversation, ref) ? undefined : 'the conversation has too many attachments')
       if (reason === undefined) {
-        copies.restore(conversation, one, because)
-        spent += one.tokens
+        copies.store(conversation, fetchResult, because)
+        spent += fetchResult.tokens
       } else {
         copies.release(ref)
         skipResource(ref, reason)
@@ -68,7 +69,12 @@ export async function include(options: IncludeOptions): Promise<Inclusion> {
     signal?.throwIfAborted()
   }
   const included = copies.list(conversation).filter(({ because }) => because !== undefined)
-  return { included, left, tokens: included.reduce((sum, { tokens }) => sum + tokens, 0), budget }
+  return {
+    included,
+    left: notAttached,
+    tokens: included.reduce((sum, { tokens }) => sum + tokens, 0),
+    budget,
+  }
 }
 
 interface Candidate {
@@ -78,7 +84,7 @@ interface Candidate {
   atLeast: number
 }
 
-function candidatesAmong(options: IncludeOptions, left: NotAttached[]): Candidate[] {
+function candidatesAmong(options: IncludeOptions, notAttached: NotAttached[]): Candidate[] {
   const { copies, conversation, resources, withheld, excluded, priority = 0, skip } = options
   const attached = new Set(copies.list(conversation).map(keyOf))
   const ranked: { entry: CatalogResource; ref: ResourceRef }[] = []
@@ -94,12 +100,12 @@ function candidatesAmong(options: IncludeOptions, left: NotAttached[]): Candidat
       (forModels ? excluded(ref) : 'its server does not mark it for a model') ??
       (priorityOf(entry) < priority ? `its priority is below ${priority}` : skip?.(ref))
     if (reason === undefined) ranked.push({ entry, ref })
-    else left.push({ ...ref, reason })
+    else notAttached.push({ ...ref, reason })
   }
   ranked.sort(({ entry: a }, { entry: b }) => priorityOf(b) - priorityOf(a) || changedAt(b) - changedAt(a))
   return ranked.map(({ entry, ref }) => ({
     ref,
-    because: becauseOf(entry),
+    because: inclusionReason(entry),
     atLeast: Math.floor((entry.resource.size ?? 0) / bytesPerToken),
   }))
 }
@@ -110,11 +116,11 @@ function priorityOf({ resource }: CatalogResource): number {
 }
 
 function changedAt({ resource }: CatalogResource): number {
-  const at = Date.parse(resource.annotations?.lastModified ?? '')
-  return Number.isNaN(at) ? 0 : at
+  const offset = Date.parse(resource.annotations?.lastModified ?? '')
+  return Number.isNaN(offset) ? 0 : offset
 }
 
-function becauseOf({ resource }: CatalogResource): string {
+function inclusionReason({ resource }: CatalogResource): string {
   const { priority, lastModified } = resource.annotations ?? {}
   return [
     'its server marks it for a model',
@@ -123,13 +129,13 @@ function becauseOf({ resource }: CatalogResource): string {
   ].join(', ')
 }
 
-/** The content, or why the read failed. */
-async function fetched(
+/** The content, or the reason why the read failed. */
+async function fetchOrReason(
   copies: Copies,
   ref: ResourceRef,
   conversation: string,
   signal: AbortSignal | undefined,
-): Promise<Fetched | string> {
+): Promise<FetchedResource | string> {
   try {
     return await copies.fetch(ref, conversation, signal)
   } catch (error) {

@@ -14,7 +14,7 @@ import type {
   ResourceRef,
 } from '../types/index.ts'
 import { Completions } from './completions.ts'
-import { previewOf, textBlock, tokensOf } from './contents.ts'
+import { previewOf, tokensOf, toMessages } from './contents.ts'
 import { attach, Copies, keyOf } from './copies.ts'
 import { include } from './include.ts'
 import { expand, fieldsOf, previewPrompt } from './prompts.ts'
@@ -32,14 +32,15 @@ export function createLibrary(
   emit: (event: HostEvent) => void,
   texts?: ResourceTexts,
 ): Library {
-  const listing = new Listing(host)
+  const entryList = new EntryList(host)
   const index = new LibraryIndex()
   const completions = new Completions(host)
-  const withholding = new Withholding(listing)
-  const withheld = (server: string, uri: string): string | undefined => withholding.why(server, uri)
+  const personOnly = new PersonOnlyResources(entryList)
+  const withheldReason = (server: string, uri: string): string | undefined =>
+    personOnly.withheldReason(server, uri)
   const titleOf = ({ server, uri }: ResourceRef): string => {
-    const listed = listing
-      .of('resource')
+    const listed = entryList
+      .ofKind('resource')
       .find((entry) => entry.server === server && entry.resource.uri === uri)
     return listed?.resource.title ?? listed?.resource.name ?? uri
   }
@@ -48,9 +49,9 @@ export function createLibrary(
     titleOf,
     changed: (conversation) => emit({ type: 'attached', conversation }),
   })
-  let including: Promise<unknown> = Promise.resolve()
+  let lastInclusion: Promise<unknown> = Promise.resolve()
   /** By conversation: excluded resources, or `all`. */
-  const unwanted = new Map<string, Set<string> | 'all'>()
+  const excludedByConversation = new Map<string, Set<string> | 'all'>()
 
   const matchOf = (
     { entry, score, isNamed, text }: SearchHit,
@@ -62,15 +63,19 @@ export function createLibrary(
       // A match in a secret that became known after the read is dropped.
       return isNamed || snippetOf(text.uri, words) !== undefined ? { entry, score } : undefined
     }
-    const reason = withheld(text.server, text.uri)
-    const content = { snippet, readAt: text.readAt, ...(reason !== undefined && { withheld: reason }) }
+    const personOnlyReason = withheldReason(text.server, text.uri)
+    const content = {
+      snippet,
+      readAt: text.readAt,
+      ...(personOnlyReason !== undefined && { withheld: personOnlyReason }),
+    }
     return { entry, score, content }
   }
 
   return {
-    tree: () => listing.tree,
+    tree: () => entryList.tree,
     search(query, { content = false, ...options } = {}) {
-      index.update(listing.entries)
+      index.update(entryList.entries)
       const unavailable = content ? (texts?.unavailable ?? undefined) : undefined
       const result = index.search(query, options, content ? (words) => texts?.find(words) ?? [] : undefined)
       const matches = result.matches.flatMap((match) => matchOf(match, result.words) ?? [])
@@ -82,66 +87,68 @@ export function createLibrary(
     },
     async preview(server, uri, { characters = defaultCharacters, signal } = {}) {
       const { contents } = await host.read(server, uri, signal === undefined ? {} : { signal })
-      const reason = withheld(server, uri)
+      const personOnlyReason = withheldReason(server, uri)
       return {
         server,
         uri,
         contents: previewOf(contents, characters),
-        tokens: tokensOf(textBlock(contents)),
-        ...(reason !== undefined && { withheld: reason }),
+        tokens: tokensOf(toMessages(contents)),
+        ...(personOnlyReason !== undefined && { withheld: personOnlyReason }),
       }
     },
-    withheld,
+    withheld: withheldReason,
     fields: fieldsOf,
     expand,
     complete: (field, { signal } = {}) => completions.complete(field, signal),
-    attach: (conversation, refs, { signal } = {}) => attach(copies, withheld, conversation, refs, signal),
+    attach: (conversation, refs, { signal } = {}) =>
+      attach(copies, withheldReason, conversation, refs, signal),
     attached: (conversation) => copies.list(conversation),
     detach(conversation, ref) {
       const key = ref && keyOf(ref)
       copies.remove(conversation, (copy) => key === undefined || keyOf(copy) === key)
-      if (ref === undefined) unwanted.delete(conversation)
+      if (ref === undefined) excludedByConversation.delete(conversation)
     },
     diff: (conversation, ref, { signal } = {}) => copies.diff(conversation, ref, signal),
     include(conversation, { budget, priority, skip, signal } = {}) {
-      const resources = (): ReturnType<Host['resources']> => listing.of('resource')
+      const resources = (): ReturnType<Host['resources']> => entryList.ofKind('resource')
       const excluded = (ref: ResourceRef): string | undefined => {
-        const without = unwanted.get(conversation)
-        if (without === 'all') return 'automatic attachments are off in this conversation'
-        return without?.has(keyOf(ref)) === true ? 'you removed it' : undefined
+        const excludedKeys = excludedByConversation.get(conversation)
+        if (excludedKeys === 'all') return 'automatic attachments are off in this conversation'
+        return excludedKeys?.has(keyOf(ref)) === true ? 'you removed it' : undefined
       }
       // Sequential, since all of them use the same budget.
-      const done = including.then(() =>
+      const done = lastInclusion.then(() =>
         include({
-          ...{ copies, resources: resources(), withheld, excluded },
+          ...{ copies, resources: resources(), withheld: withheldReason, excluded },
           ...{ conversation, budget, priority, skip, signal },
         }),
       )
-      including = done.catch(() => {})
+      lastInclusion = done.catch(() => {})
       return done
     },
     exclude(conversation, ref) {
-      const before = unwanted.get(conversation)
-      if (ref === undefined || before === 'all') unwanted.set(conversation, 'all')
-      else unwanted.set(conversation, new Set([...(before ?? []), keyOf(ref)]))
+      const previous = excludedByConversation.get(conversation)
+      if (ref === undefined || previous === 'all') excludedByConversation.set(conversation, 'all')
+      else excludedByConversation.set(conversation, new Set([...(previous ?? []), keyOf(ref)]))
       copies.remove(
         conversation,
         (copy) => copy.because !== undefined && (ref === undefined || keyOf(copy) === keyOf(ref)),
       )
     },
-    prompts: () => listing.of('prompt').map(({ kind: _kind, ...prompt }) => prompt),
-    prompt: (name, args, options = {}) => previewPrompt(host, listing.of('prompt'), name, args, options),
+    prompts: () => entryList.ofKind('prompt').map(({ kind: _kind, ...prompt }) => prompt),
+    prompt: (name, args, options = {}) =>
+      previewPrompt(host, entryList.ofKind('prompt'), name, args, options),
   }
 }
 
 type Lists = Pick<Host, 'resources' | 'templates' | 'prompts' | 'on'>
 
 /** The combined lists of all servers, rebuilt after changes. */
-class Listing {
+class EntryList {
   readonly #lists: Lists
   #entries: readonly LibraryEntry[] | undefined
-  #tree: { of: readonly LibraryEntry[]; nodes: LibraryNode[] } | undefined
-  #listens = false
+  #tree: { ofKind: readonly LibraryEntry[]; nodes: LibraryNode[] } | undefined
+  #isListening = false
 
   constructor(lists: Lists) {
     this.#lists = lists
@@ -149,7 +156,7 @@ class Listing {
 
   /** The same array while nothing changed. */
   get entries(): readonly LibraryEntry[] {
-    this.#listen()
+    this.#listenOnce()
     this.#entries ??= [
       ...this.#lists.resources().map((entry) => ({ kind: 'resource' as const, ...entry })),
       ...this.#lists.templates().map((entry) => ({ kind: 'template' as const, ...entry })),
@@ -165,18 +172,18 @@ class Listing {
   /** The same array while nothing changed. */
   get tree(): LibraryNode[] {
     const { entries } = this
-    if (this.#tree?.of !== entries) this.#tree = { of: entries, nodes: treeOf(entries) }
+    if (this.#tree?.ofKind !== entries) this.#tree = { ofKind: entries, nodes: treeOf(entries) }
     return this.#tree.nodes
   }
 
-  of<K extends LibraryEntry['kind']>(kind: K): Extract<LibraryEntry, { kind: K }>[] {
-    const is = (entry: LibraryEntry): entry is Extract<LibraryEntry, { kind: K }> => entry.kind === kind
-    return this.entries.filter(is)
+  ofKind<K extends LibraryEntry['kind']>(kind: K): Extract<LibraryEntry, { kind: K }>[] {
+    const isKind = (entry: LibraryEntry): entry is Extract<LibraryEntry, { kind: K }> => entry.kind === kind
+    return this.entries.filter(isKind)
   }
 
-  #listen(): void {
-    if (this.#listens) return
-    this.#listens = true
+  #listenOnce(): void {
+    if (this.#isListening) return
+    this.#isListening = true
     this.#lists.on(({ type }) => {
       if (type === 'catalog' || type === 'connection' || type === 'trust') this.#entries = undefined
     })
@@ -186,39 +193,39 @@ class Listing {
 /** Names that need no quotes and are unambiguous in `server.prompt`. */
 const plainServer = /^[^\s.\\/"'`]+$/u
 const plainPrompt = /^[^\s\\"'`]+$/u
-const maxLength = 100
+const maxCommandLength = 100
 
 /** The name of a prompt after a slash. Qualified names contain no dot, so the two forms cannot collide. */
 function commandOf({ name, server, prompt }: CatalogPrompt): string {
   const command = `${server}.${prompt.name}`
-  const readable =
+  const isReadable =
     plainServer.test(server) &&
     plainPrompt.test(prompt.name) &&
-    command.length <= maxLength &&
+    command.length <= maxCommandLength &&
     unseenIn(command).length === 0
-  return readable ? command : name
+  return isReadable ? command : name
 }
 
-const reason = 'its server marks it for the user only'
+const personOnlyReason = 'its server marks it for the user only'
 
 /** Knows which resources are for the user alone: listed ones and those of a template. */
-class Withholding {
-  readonly #listing: Listing
+class PersonOnlyResources {
+  readonly #listing: EntryList
   #seen: readonly LibraryEntry[] | undefined
   #uris = new Set<string>()
   #templates: { server: string; template: UriTemplate }[] = []
 
-  constructor(listing: Listing) {
-    this.#listing = listing
+  constructor(entryList: EntryList) {
+    this.#listing = entryList
   }
 
   /** Why a resource is not given to a model; undefined if it may be. */
-  why(server: string, uri: string): string | undefined {
+  withheldReason(server: string, uri: string): string | undefined {
     this.#read()
     const listed = this.#uris.has(JSON.stringify([server, uri]))
     const matchesTemplate = (): boolean =>
       this.#templates.some((one) => one.server === server && one.template.match(uri) !== undefined)
-    return listed || matchesTemplate() ? reason : undefined
+    return listed || matchesTemplate() ? personOnlyReason : undefined
   }
 
   #read(): void {
@@ -250,21 +257,21 @@ function templateIn(text: string): UriTemplate | undefined {
 
 const maxDepth = 24
 
-interface Place {
+interface TreeNode {
   label: string
   entries: (CatalogResource | CatalogTemplate)[]
-  children: Map<string, Place>
+  children: Map<string, TreeNode>
 }
 
 /** Resources and templates by server and URI segments, in list order. */
 function treeOf(entries: Iterable<LibraryEntry>): LibraryNode[] {
-  const servers = new Map<string, Place>()
+  const servers = new Map<string, TreeNode>()
   for (const entry of entries) {
     if (entry.kind === 'prompt') continue
     const { kind, ...rest } = entry
     const uri = 'resource' in rest ? rest.resource.uri : rest.template.uriTemplate
-    let place = within(servers, entry.server)
-    for (const segment of segmentsOf(uri)) place = within(place.children, segment)
+    let place = nodeFor(servers, entry.server)
+    for (const segment of segmentsOf(uri)) place = nodeFor(place.children, segment)
     place.entries.push(rest)
   }
   return [...servers.values()].map(nodeOf)
@@ -274,36 +281,36 @@ function treeOf(entries: Iterable<LibraryEntry>): LibraryNode[] {
 export function segmentsOf(uri: string): string[] {
   const scheme = /^[A-Za-z][A-Za-z0-9+.-]*:(?:\/\/\/?)?/.exec(uri)?.[0] ?? ''
   const segments: string[] = scheme === '' ? [] : [scheme]
-  let begin = scheme.length
-  let inside = false
-  for (let at = begin; at < uri.length && segments.length < maxDepth - 1; at++) {
-    const character = uri[at]
-    if (character === '{') inside = true
-    if (character === '}') inside = false
-    if (character !== '/' || inside) continue
-    if (at > begin) segments.push(uri.slice(begin, at))
-    begin = at + 1
+  let segmentStart = scheme.length
+  let isInExpression = false
+  for (let index = segmentStart; index < uri.length && segments.length < maxDepth - 1; index++) {
+    const character = uri[index]
+    if (character === '{') isInExpression = true
+    if (character === '}') isInExpression = false
+    if (character !== '/' || isInExpression) continue
+    if (index > segmentStart) segments.push(uri.slice(segmentStart, index))
+    segmentStart = index + 1
   }
-  if (begin < uri.length) segments.push(uri.slice(begin))
+  if (segmentStart < uri.length) segments.push(uri.slice(segmentStart))
   return segments
 }
 
-function within(places: Map<string, Place>, label: string): Place {
-  const known = places.get(label)
+function nodeFor(nodes: Map<string, TreeNode>, label: string): TreeNode {
+  const known = nodes.get(label)
   if (known !== undefined) return known
-  const place: Place = { label, entries: [], children: new Map() }
-  places.set(label, place)
+  const place: TreeNode = { label, entries: [], children: new Map() }
+  nodes.set(label, place)
   return place
 }
 
-function nodeOf({ label, entries, children }: Place): LibraryNode {
-  const below = [...children.values()].map(nodeOf)
-  const own = entries.filter((entry) => 'resource' in entry).length
+function nodeOf({ label, entries, children }: TreeNode): LibraryNode {
+  const childNodes = [...children.values()].map(nodeOf)
+  const resourceCount = entries.filter((entry) => 'resource' in entry).length
   return {
     label,
     entries,
-    children: below,
-    resources: below.reduce((sum, node) => sum + node.resources, own),
-    templates: below.reduce((sum, node) => sum + node.templates, entries.length - own),
+    children: childNodes,
+    resources: childNodes.reduce((sum, node) => sum + node.resources, resourceCount),
+    templates: childNodes.reduce((sum, node) => sum + node.templates, entries.length - resourceCount),
   }
 }

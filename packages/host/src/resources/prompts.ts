@@ -17,29 +17,32 @@ export async function previewPrompt(
     name: one.name,
     required: one.required === true,
   }))
-  refuseUnfit(`The prompt ${prompt.command}`, fields, Object.keys(args))
+  checkArguments(`The prompt ${prompt.command}`, fields, Object.keys(args))
   const result = await host.prompt(prompt.name, { ...args }, options)
   const messages = promptMessages(result)
   return {
     prompt,
     ...(result.description !== undefined && { description: result.description }),
-    messages: result.messages.map(weighed),
+    messages: result.messages.map(withTokens),
     said: messages,
     tokens: tokensOf(messages),
   }
 }
 
 function promptNamed(prompts: readonly LibraryPrompt[], name: string): LibraryPrompt {
-  const wanted = name.replace(/^\//, '')
+  const requestedName = name.replace(/^\//, '')
   const match =
-    prompts.find(({ command }) => command === wanted) ?? prompts.find((prompt) => prompt.name === wanted)
+    prompts.find(({ command }) => command === requestedName) ??
+    prompts.find((prompt) => prompt.name === requestedName)
   if (match !== undefined) return match
-  const same = prompts.filter(({ prompt }) => prompt.name === wanted).map(({ command }) => command)
-  const hint = same.length === 0 ? '' : `. Did you mean ${same.join(' or ')}?`
-  throw new McpError('NOT_FOUND', `There is no prompt ${JSON.stringify(wanted)} at present${hint}`)
+  const samePlainName = prompts
+    .filter(({ prompt }) => prompt.name === requestedName)
+    .map(({ command }) => command)
+  const hint = samePlainName.length === 0 ? '' : `. Did you mean ${samePlainName.join(' or ')}?`
+  throw new McpError('NOT_FOUND', `There is no prompt ${JSON.stringify(requestedName)} at present${hint}`)
 }
 
-function weighed(message: PromptMessage): PromptPreview['messages'][number] {
+function withTokens(message: PromptMessage): PromptPreview['messages'][number] {
   return isForPersonOnly(message.content.annotations)
     ? { ...message, tokens: 0, withheld: 'its server marks it for the user only' }
     : { ...message, tokens: tokensOf(promptMessages({ messages: [message] })) }
@@ -59,7 +62,7 @@ export function fieldsOf(uriTemplate: string): TemplateField[] {
 /** The URI for these variables; list items are joined with a slash. */
 export function expand(uriTemplate: string, values: Readonly<Record<string, string>>): string {
   const fields = fieldsOf(uriTemplate)
-  refuseUnfit(
+  checkArguments(
     `The template ${uriTemplate}`,
     fields,
     // An empty value expands like a missing one.
@@ -74,9 +77,13 @@ export function expand(uriTemplate: string, values: Readonly<Record<string, stri
 }
 
 /** Throws an McpError 'INVALID' that names missing and unknown arguments. */
-function refuseUnfit(what: string, fields: readonly TemplateField[], given: readonly string[]): void {
-  const missing = fields.filter(({ name, required }) => required && !given.includes(name))
-  const unknown = given.filter((name) => !fields.some((field) => field.name === name))
+function checkArguments(
+  subject: string,
+  fields: readonly TemplateField[],
+  givenNames: readonly string[],
+): void {
+  const missing = fields.filter(({ name, required }) => required && !givenNames.includes(name))
+  const unknown = givenNames.filter((name) => !fields.some((field) => field.name === name))
   if (missing.length === 0 && unknown.length === 0) return
   const names = fields.map(({ name }) => name).join(', ')
   const reasons = [
@@ -85,5 +92,5 @@ function refuseUnfit(what: string, fields: readonly TemplateField[], given: read
       ? [`does not have ${unknown.join(', ')}; ${names === '' ? 'it takes nothing' : `it takes ${names}`}`]
       : []),
   ]
-  throw new McpError('INVALID', `${what} ${reasons.join(', and ')}`)
+  throw new McpError('INVALID', `${subject} ${reasons.join(', and ')}`)
 }

@@ -4,12 +4,12 @@ import type { TextMatch } from './texts.ts'
 
 /** The fields of an entry with their weights, the most important first. */
 const weights = { name: 8, title: 7, uri: 4, server: 3, mimeType: 2, description: 1 }
-const bounds = { query: 200, words: 8, results: 200, field: 500, slips: 4, vocabulary: 200_000 }
-const wholeWord = 1.5
-const slip = 0.5
-const exactly = 1_000
+const limits = { query: 200, words: 8, results: 200, field: 500, slips: 4, vocabulary: 200_000 }
+const wholeWordFactor = 1.5
+const misspelledWeight = 0.5
+const exactNameBonus = 1_000
 /** The maximum weight of a match in a text: less than any word in a name. */
-const inText = 0.5
+const maxTextWeight = 0.5
 
 interface IndexedEntry {
   entry: LibraryEntry
@@ -44,20 +44,20 @@ export class LibraryIndex {
     if (entries === this.#seen) return 0
     this.#seen = entries
     const known = new Map<string, IndexedEntry>()
-    let read = 0
+    let indexedCount = 0
     this.#entries = entries.map((entry) => {
       const fields = fieldsOf(entry)
       const names = namesOf(entry)
       const key = JSON.stringify([entry.kind, ...names, ...fields])
       const before = this.#known.get(key)
-      if (before === undefined) read += 1
+      if (before === undefined) indexedCount += 1
       const indexed = { ...(before ?? textOf(fields)), entry, names }
       known.set(key, indexed)
       return indexed
     })
     this.#known = known
     this.#vocabulary = undefined
-    return read
+    return indexedCount
   }
 
   /** `texts` finds resource texts by normalized words. */
@@ -66,75 +66,81 @@ export class LibraryIndex {
     { server, kinds, limit = 20 }: LibrarySearchOptions = {},
     texts: (words: readonly string[]) => readonly TextMatch[] = () => [],
   ): { matches: SearchHit[]; total: number; words: string[] } {
-    const asked = query.slice(0, bounds.query)
-    const covers = (entry: Pick<LibraryEntry, 'server' | 'kind'>): boolean =>
+    const trimmedQuery = query.slice(0, limits.query)
+    const isIncluded = (entry: Pick<LibraryEntry, 'server' | 'kind'>): boolean =>
       (server === undefined || entry.server === server) && (kinds === undefined || kinds.includes(entry.kind))
-    const listed = this.#entries.filter(({ entry }) => covers(entry))
-    const words = [...new Set(wordsOf(asked))].slice(0, bounds.words)
-    const inTexts = texts(words).filter((text) => covers({ server: text.server, kind: 'resource' }))
-    const { among, textAt } = withTexts(listed, inTexts)
-    const { scores, named } = this.#scores(words, among, textAt)
-    const name = asked.trim().toLowerCase()
+    const listedEntries = this.#entries.filter(({ entry }) => isIncluded(entry))
+    const words = [...new Set(wordsOf(trimmedQuery))].slice(0, limits.words)
+    const textMatches = texts(words).filter((text) => isIncluded({ server: text.server, kind: 'resource' }))
+    const { among: candidates, textAt: textsByIndex } = withTexts(listedEntries, textMatches)
+    const { scores, named } = this.#scores(words, candidates, textsByIndex)
+    const name = trimmedQuery.trim().toLowerCase()
     const hits: SearchHit[] = []
-    let n = -1
-    for (const { entry, names } of among) {
-      n += 1
-      const text = textAt.get(n)
+    let entryIndex = -1
+    for (const { entry, names } of candidates) {
+      entryIndex += 1
+      const text = textsByIndex.get(entryIndex)
       const isExact = names.includes(name)
-      const score = (scores[n] ?? 0) + (isExact ? exactly : 0)
-      const isNamed = isExact || (named[n] ?? 0) > 0
+      const score = (scores[entryIndex] ?? 0) + (isExact ? exactNameBonus : 0)
+      const isNamed = isExact || (named[entryIndex] ?? 0) > 0
       if (score > 0) hits.push({ entry, score, isNamed, ...(text !== undefined && { text }) })
     }
-    const most = Math.min(Math.max(1, Math.trunc(limit)), bounds.results)
+    const max = Math.min(Math.max(1, Math.trunc(limit)), limits.results)
     hits.sort((one, other) => other.score - one.score)
-    return { total: hits.length, matches: hits.slice(0, most), words }
+    return { total: hits.length, matches: hits.slice(0, max), words }
   }
 
   /** All words must match; if no entry has them all, those with the most match. */
   #scores(
     words: readonly string[],
-    among: readonly IndexedEntry[],
-    textAt: ReadonlyMap<number, TextMatch>,
+    candidates: readonly IndexedEntry[],
+    textsByIndex: ReadonlyMap<number, TextMatch>,
   ): { scores: Float64Array; named: Float64Array } {
-    const scores = new Float64Array(among.length)
-    const answered = new Uint8Array(among.length)
-    for (const [at, word] of words.entries()) {
-      const texts = [...textAt].filter(([, text]) => text.words.has(at))
-      const weighed = this.#weigh(word, among, texts.length > 0)
-      for (let n = 0; n < among.length; n++) {
-        const weight = weighed[n] ?? 0
+    const scores = new Float64Array(candidates.length)
+    const matchedWords = new Uint8Array(candidates.length)
+    for (const [position, word] of words.entries()) {
+      const texts = [...textsByIndex].filter(([, text]) => text.words.has(position))
+      const wordWeights = this.#wordWeights(word, candidates, texts.length > 0)
+      for (let entryIndex = 0; entryIndex < candidates.length; entryIndex++) {
+        const weight = wordWeights[entryIndex] ?? 0
         if (weight === 0) continue
-        scores[n] = (scores[n] ?? 0) + weight
-        answered[n] = (answered[n] ?? 0) + 1
+        scores[entryIndex] = (scores[entryIndex] ?? 0) + weight
+        matchedWords[entryIndex] = (matchedWords[entryIndex] ?? 0) + 1
       }
-      for (const [n] of texts) if ((weighed[n] ?? 0) === 0) answered[n] = (answered[n] ?? 0) + 1
+      for (const [entryIndex] of texts)
+        if ((wordWeights[entryIndex] ?? 0) === 0)
+          matchedWords[entryIndex] = (matchedWords[entryIndex] ?? 0) + 1
     }
     const named = scores.slice()
-    for (const [n, { relevance }] of textAt) {
+    for (const [entryIndex, { relevance }] of textsByIndex) {
       const positive = Math.max(relevance, Number.EPSILON)
-      scores[n] = (scores[n] ?? 0) + inText * (positive / (1 + positive))
+      scores[entryIndex] = (scores[entryIndex] ?? 0) + maxTextWeight * (positive / (1 + positive))
     }
-    const most = answered.reduce((a, b) => Math.max(a, b), 0)
-    return { scores: scores.map((score, n) => (answered[n] === most ? score : 0)), named }
+    const max = matchedWords.reduce((a, b) => Math.max(a, b), 0)
+    return {
+      scores: scores.map((score, entryIndex) => (matchedWords[entryIndex] === max ? score : 0)),
+      named,
+    }
   }
 
-  #weigh(word: string, among: readonly IndexedEntry[], isWritten: boolean): Float64Array {
-    const weights = weigh(word, among, 1)
-    if (isWritten || word.length < 4 || weights.some((weight) => weight > 0)) return weights
+  #wordWeights(word: string, candidates: readonly IndexedEntry[], occursInText: boolean): Float64Array {
+    const weights = weigh(word, candidates, 1)
+    if (occursInText || word.length < 4 || weights.some((weight) => weight > 0)) return weights
     // A word that occurs nowhere is probably misspelled.
-    for (const { id } of this.#words().search(word, { fuzzy: 0.25 }).slice(0, bounds.slips)) {
-      const others = weigh(String(id), among, slip)
-      for (let n = 0; n < weights.length; n++) weights[n] = Math.max(weights[n] ?? 0, others[n] ?? 0)
+    for (const { id } of this.#allWords().search(word, { fuzzy: 0.25 }).slice(0, limits.slips)) {
+      const others = weigh(String(id), candidates, misspelledWeight)
+      for (let entryIndex = 0; entryIndex < weights.length; entryIndex++)
+        weights[entryIndex] = Math.max(weights[entryIndex] ?? 0, others[entryIndex] ?? 0)
     }
     return weights
   }
 
-  #words(): MiniSearch<{ id: string }> {
+  #allWords(): MiniSearch<{ id: string }> {
     if (this.#vocabulary !== undefined) return this.#vocabulary
     const all = new Set<string>()
     for (const { text } of this.#entries) {
       for (const word of text.split(' ')) if (word.length > 2 && /\p{L}/u.test(word)) all.add(word)
-      if (all.size > bounds.vocabulary) break
+      if (all.size > limits.vocabulary) break
     }
     const vocabulary = new MiniSearch<{ id: string }>({ fields: ['id'], processTerm: (term) => term })
     vocabulary.addAll([...all].map((id) => ({ id })))
@@ -145,43 +151,43 @@ export class LibraryIndex {
 
 /** Entries together with unlisted resources that were read, and those with a matching text. */
 function withTexts(
-  listed: readonly IndexedEntry[],
+  listedEntries: readonly IndexedEntry[],
   texts: readonly TextMatch[],
 ): { among: readonly IndexedEntry[]; textAt: ReadonlyMap<number, TextMatch> } {
-  if (texts.length === 0) return { among: listed, textAt: new Map() }
-  const places = new Map<string, number>()
-  for (const [n, { entry }] of listed.entries()) {
-    if (entry.kind === 'resource') places.set(JSON.stringify([entry.server, entry.resource.uri]), n)
+  if (texts.length === 0) return { among: listedEntries, textAt: new Map() }
+  const indexes = new Map<string, number>()
+  for (const [entryIndex, { entry }] of listedEntries.entries()) {
+    if (entry.kind === 'resource') indexes.set(JSON.stringify([entry.server, entry.resource.uri]), entryIndex)
   }
-  const among = [...listed]
-  const textAt = new Map<number, TextMatch>()
+  const candidates = [...listedEntries]
+  const textsByIndex = new Map<number, TextMatch>()
   for (const text of texts) {
     const { server, uri, mimeType } = text
-    const place = places.get(JSON.stringify([server, uri]))
-    textAt.set(place ?? among.length, text)
-    if (place !== undefined) continue
+    const index = indexes.get(JSON.stringify([server, uri]))
+    textsByIndex.set(index ?? candidates.length, text)
+    if (index !== undefined) continue
     const resource = { uri, name: uri, ...(mimeType !== undefined && { mimeType }) }
-    among.push({
+    candidates.push({
       entry: { kind: 'resource', server, resource },
       text: '',
       ends: [],
       names: [uri.toLowerCase()],
     })
   }
-  return { among, textAt }
+  return { among: candidates, textAt: textsByIndex }
 }
 
 /** By entry: the weight of a word prefix in it, by the most important field. */
-function weigh(word: string, among: readonly IndexedEntry[], share: number): Float64Array {
-  const begun = ` ${word}`
-  const weights = new Float64Array(among.length)
-  let n = -1
-  for (const { text, ends } of among) {
-    n += 1
-    const at = text.indexOf(begun)
-    if (at === -1) continue
-    const weight = fieldWeights[ends.findIndex((end) => at < end)] ?? 1
-    weights[n] = weight * share * (text[at + begun.length] === ' ' ? wholeWord : 1)
+function weigh(word: string, candidates: readonly IndexedEntry[], share: number): Float64Array {
+  const wordPrefix = ` ${word}`
+  const weights = new Float64Array(candidates.length)
+  let entryIndex = -1
+  for (const { text, ends } of candidates) {
+    entryIndex += 1
+    const position = text.indexOf(wordPrefix)
+    if (position === -1) continue
+    const weight = fieldWeights[ends.findIndex((end) => position < end)] ?? 1
+    weights[entryIndex] = weight * share * (text[position + wordPrefix.length] === ' ' ? wholeWordFactor : 1)
   }
   return weights
 }
@@ -207,7 +213,7 @@ function namesOf(entry: LibraryEntry): string[] {
 /** Fields in the order of `weights`. */
 function fieldsOf(entry: LibraryEntry): string[] {
   const { name, title = '', description = '', uri, mimeType = '' } = partsOf(entry)
-  return [name, title, uri, entry.server, mimeType, description].map((text) => text.slice(0, bounds.field))
+  return [name, title, uri, entry.server, mimeType, description].map((text) => text.slice(0, limits.field))
 }
 
 function textOf(fields: readonly string[]): Pick<IndexedEntry, 'text' | 'ends'> {

@@ -31,7 +31,7 @@ export interface TextMatch {
 }
 
 /** Maximum characters of one resource that are searched, and of one snippet. */
-const bounds = { indexed: 1_000_000, snippet: 160, before: 40, places: 2_000 }
+const limits = { indexed: 1_000_000, snippet: 160, before: 40, places: 2_000 }
 
 /** The texts of resources that were read, for search. Secrets are redacted on storing and again on reading. */
 export class ResourceTexts {
@@ -50,15 +50,15 @@ export class ResourceTexts {
   add({ identity, principal }: TextSource, address: string, contents: readonly ResourceContents[]): void {
     const { redactor, table } = this.#deps
     const texts = contents.flatMap((entry) => ('text' in entry ? [entry.text] : []))
-    const text = redactor.text(texts.join('\n')).slice(0, bounds.indexed).toWellFormed()
+    const text = redactor.text(texts.join('\n')).slice(0, limits.indexed).toWellFormed()
     if (this.unavailable !== undefined) return
     const uri = redactor.text(address)
     const mimeType = contents.find((entry) => 'text' in entry)?.mimeType ?? null
     try {
       table.put({
         ...{ identity, principal, uri, mimeType, text },
-        uriWords: spaced(uri),
-        textWords: spaced(text),
+        uriWords: spacedWords(uri),
+        textWords: spacedWords(text),
         at: new Date().toISOString(),
       })
     } catch (error) {
@@ -68,23 +68,23 @@ export class ResourceTexts {
 
   /** Texts of configured servers that match any of these normalized words. */
   find(words: readonly string[]): TextMatch[] {
-    const phrases = words.map(spaced).filter((phrase) => phrase !== '')
+    const phrases = words.map(spacedWords).filter((phrase) => phrase !== '')
     if (phrases.length === 0 || this.unavailable !== undefined) return []
     const { table, servers, usable, redactor } = this.#deps
     const rows = table.match(phrases)
     if (rows.length === 0) return []
     const matching = words.map((word) => {
-      const phrase = spaced(word)
+      const phrase = spacedWords(word)
       return phrase === '' ? new Set<number>() : table.matching(phrase)
     })
     const wordsOf = (row: ResourceTextRow): Set<number> =>
       new Set(matching.flatMap((found, word) => (found.has(row.seq) ? [word] : [])))
     return servers().flatMap(([server, connection]) => {
       const { identity, principal } = connection
-      const own = rows.filter((row) => row.identity === identity && row.principal === principal)
-      if (own.length === 0) return []
+      const serverRows = rows.filter((row) => row.identity === identity && row.principal === principal)
+      if (serverRows.length === 0) return []
       const isUsable = usable(connection)
-      return own
+      return serverRows
         .filter(({ uri }) => isUsable(uri))
         .map((row) => ({
           server,
@@ -106,7 +106,7 @@ export class ResourceTexts {
   }
 }
 
-interface Place {
+interface WordMatch {
   from: number
   to: number
   /** The index of the word of the query. */
@@ -115,22 +115,22 @@ interface Place {
 
 /** The excerpt with most of the words, with every match marked; undefined if it has none. */
 export function snippetOf(text: string, words: readonly string[]): SnippetPiece[] | undefined {
-  const places = placesOf(text, words)
-  const best = densest(places)
+  const matches = matchesIn(text, words)
+  const best = densestRange(matches)
   if (best === undefined) return undefined
-  const from = boundary(text, Math.max(0, best.from - bounds.before), 1)
-  const to = boundary(text, Math.min(text.length, Math.max(best.to, from + bounds.snippet)), -1)
+  const from = cutPosition(text, Math.max(0, best.from - limits.before), 1)
+  const to = cutPosition(text, Math.min(text.length, Math.max(best.to, from + limits.snippet)), -1)
   const end = Math.max(to, best.to)
   const pieces: SnippetPiece[] = from > 0 ? [{ text: '… ', isMatch: false }] : []
   const push = (start: number, until: number, isMatch: boolean): void => {
     if (until > start) pieces.push({ text: text.slice(start, until).replace(/\s+/g, ' '), isMatch })
   }
   let at = from
-  for (const place of places) {
-    if (place.from < at || place.to > end) continue
-    push(at, place.from, false)
-    push(place.from, place.to, true)
-    at = place.to
+  for (const match of matches) {
+    if (match.from < at || match.to > end) continue
+    push(at, match.from, false)
+    push(match.from, match.to, true)
+    at = match.to
   }
   push(at, end, false)
   if (end < text.length) pieces.push({ text: ' …', isMatch: false })
@@ -138,44 +138,44 @@ export function snippetOf(text: string, words: readonly string[]): SnippetPiece[
 }
 
 /** Matches of the query words in a text, in order. */
-function placesOf(text: string, words: readonly string[]): Place[] {
-  const wanted = words.map((word) => spaced(word).split(' ')).map((parts, word) => ({ parts, word }))
-  const longest = Math.max(...wanted.map(({ parts }) => parts.length))
-  const places: Place[] = []
-  const last: Token[] = []
+function matchesIn(text: string, words: readonly string[]): WordMatch[] {
+  const phrases = words.map((word) => spacedWords(word).split(' ')).map((parts, word) => ({ parts, word }))
+  const maxWords = Math.max(...phrases.map(({ parts }) => parts.length))
+  const matches: WordMatch[] = []
+  const recentTokens: Token[] = []
   for (const token of tokensOf(text)) {
-    last.push(token)
-    if (last.length > longest) last.shift()
-    for (const { parts, word } of wanted) {
-      const run = last.slice(-parts.length)
+    recentTokens.push(token)
+    if (recentTokens.length > maxWords) recentTokens.shift()
+    for (const { parts, word } of phrases) {
+      const run = recentTokens.slice(-parts.length)
       const [first] = run
       if (first === undefined || run.length < parts.length) continue
-      const matches = run.every(({ word: found }, n) =>
+      const isMatch = run.every(({ word: found }, n) =>
         n === parts.length - 1 ? found.startsWith(parts[n] ?? '') : found === parts[n],
       )
-      if (!matches) continue
-      places.push({ from: first.from, to: token.to, word })
+      if (!isMatch) continue
+      matches.push({ from: first.from, to: token.to, word })
       break
     }
-    if (places.length >= bounds.places) break
+    if (matches.length >= limits.places) break
   }
-  return places
+  return matches
 }
 
 /** The first stretch of snippet length with the most different words. */
-function densest(places: readonly Place[]): { from: number; to: number } | undefined {
+function densestRange(matches: readonly WordMatch[]): { from: number; to: number } | undefined {
   let best: { from: number; to: number } | undefined
-  let most = 0
-  for (const [n, first] of places.entries()) {
+  let maxDifferent = 0
+  for (const [n, first] of matches.entries()) {
     const words = new Set<number>()
     let to = first.to
-    for (const place of places.slice(n, n + bounds.snippet)) {
-      if (place.to - first.from > bounds.snippet) break
-      words.add(place.word)
-      to = place.to
+    for (const match of matches.slice(n, n + limits.snippet)) {
+      if (match.to - first.from > limits.snippet) break
+      words.add(match.word)
+      to = match.to
     }
-    if (words.size > most) {
-      most = words.size
+    if (words.size > maxDifferent) {
+      maxDifferent = words.size
       best = { from: first.from, to }
     }
   }
@@ -183,11 +183,11 @@ function densest(places: readonly Place[]): { from: number; to: number } | undef
 }
 
 /** The nearest position for a cut, within a few characters in this direction. */
-function boundary(text: string, at: number, direction: 1 | -1): number {
+function cutPosition(text: string, at: number, direction: 1 | -1): number {
   if (at <= 0 || at >= text.length) return at
   for (let n = 0; n < 24; n += 1) {
-    const place = at + n * direction
-    if (/\s/.test(text.charAt(place))) return direction === 1 ? place + 1 : place
+    const match = at + n * direction
+    if (/\s/.test(text.charAt(match))) return direction === 1 ? match + 1 : match
   }
   // Not between the halves of a character.
   return /[\udc00-\udfff]/.test(text.charAt(at)) ? at + direction : at
@@ -205,18 +205,18 @@ const unspaced = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanma
   .map((script) => `\\p{Script=${script}}`)
   .join('')
 const run = /[\p{L}\p{N}\p{M}]+/gu
-const breaks = new RegExp(
+const wordBreaks = new RegExp(
   `(?<=[\\p{Ll}\\p{N}])(?=\\p{Lu})|(?=[${unspaced}])|(?<=[${unspaced}]\\p{M}*)(?!\\p{M})`,
   'u',
 )
-const plain = /^[a-z0-9]+$/
+const asciiWord = /^[a-z0-9]+$/
 
 /** The words of a text: in lower case and without accents, names split at case changes. */
 function* tokensOf(text: string): Generator<Token> {
   for (const { 0: letters, index } of text.matchAll(run)) {
     let from = index
-    for (const part of plain.test(letters) ? [letters] : letters.split(breaks)) {
-      const word = normalized(part)
+    for (const part of asciiWord.test(letters) ? [letters] : letters.split(wordBreaks)) {
+      const word = normalizeWord(part)
       const to = from + part.length
       if (word !== '') yield { word, from, to }
       from = to
@@ -224,8 +224,8 @@ function* tokensOf(text: string): Generator<Token> {
   }
 }
 
-function normalized(word: string): string {
-  if (plain.test(word)) return word
+function normalizeWord(word: string): string {
+  if (asciiWord.test(word)) return word
   return word
     .normalize('NFKD')
     .toLowerCase()
@@ -233,6 +233,6 @@ function normalized(word: string): string {
 }
 
 /** The words of a text with a space between them. */
-function spaced(text: string): string {
+function spacedWords(text: string): string {
   return Array.from(tokensOf(text), ({ word }) => word).join(' ')
 }

@@ -17,20 +17,20 @@ interface WatchOptions {
 
 interface ServerWatch {
   /** URIs with their number of holders. */
-  readonly wanted: Map<string, number>
-  open: { watch: Watch; asked: ReadonlySet<string>; since: number } | undefined
+  readonly uriCounts: Map<string, number>
+  open: { watch: Watch; requestedUris: ReadonlySet<string>; since: number } | undefined
   running: Promise<void> | undefined
   retry: NodeJS.Timeout | undefined
   failures: number
 }
 
-const lastingMs = 60_000
+const stableAfterMs = 60_000
 
 /** One subscription for each server, with all watched URIs. It is closed when none is left. */
 export class Watches {
   readonly #options: WatchOptions
   readonly #servers = new Map<string, ServerWatch>()
-  #listens = false
+  #isListening = false
 
   constructor(options: WatchOptions) {
     this.#options = options
@@ -44,108 +44,109 @@ export class Watches {
 
   /** Watches resources of one server. Resolves when they are watched, or cannot be at present. */
   add(server: string, uris: readonly string[]): Promise<void> {
-    this.#listen()
-    const one = this.#servers.get(server) ?? {
-      wanted: new Map(),
+    this.#listenOnce()
+    const serverWatch = this.#servers.get(server) ?? {
+      uriCounts: new Map(),
       open: undefined,
       running: undefined,
       retry: undefined,
       failures: 0,
     }
-    this.#servers.set(server, one)
-    for (const uri of uris) one.wanted.set(uri, (one.wanted.get(uri) ?? 0) + 1)
-    return this.#run(server, one)
+    this.#servers.set(server, serverWatch)
+    for (const uri of uris) serverWatch.uriCounts.set(uri, (serverWatch.uriCounts.get(uri) ?? 0) + 1)
+    return this.#run(server, serverWatch)
   }
 
   release(server: string, uri: string): void {
-    const one = this.#servers.get(server)
-    if (one === undefined) return
-    const count = one.wanted.get(uri) ?? 0
-    if (count > 1) one.wanted.set(uri, count - 1)
-    else one.wanted.delete(uri)
-    this.#run(server, one)
+    const serverWatch = this.#servers.get(server)
+    if (serverWatch === undefined) return
+    const count = serverWatch.uriCounts.get(uri) ?? 0
+    if (count > 1) serverWatch.uriCounts.set(uri, count - 1)
+    else serverWatch.uriCounts.delete(uri)
+    this.#run(server, serverWatch)
   }
 
-  #run(server: string, one: ServerWatch): Promise<void> {
-    clearTimeout(one.retry)
+  #run(server: string, serverWatch: ServerWatch): Promise<void> {
+    clearTimeout(serverWatch.retry)
     // Calls of the same tick become one request.
-    one.running ??= Promise.resolve()
-      .then(() => this.#open(server, one))
+    serverWatch.running ??= Promise.resolve()
+      .then(() => this.#open(server, serverWatch))
       .then(
         () => {
-          one.running = undefined
+          serverWatch.running = undefined
           // Other resources may have been added meanwhile.
-          if (!isWanted(one)) return this.#run(server, one)
-          if (one.wanted.size === 0) this.#servers.delete(server)
+          if (!isUpToDate(serverWatch)) return this.#run(server, serverWatch)
+          if (serverWatch.uriCounts.size === 0) this.#servers.delete(server)
           return undefined
         },
         (error: unknown) => {
-          one.running = undefined
+          serverWatch.running = undefined
           const cannotWatch = error instanceof McpError && error.code === 'CAPABILITY'
-          if (!cannotWatch) this.#later(server, one)
+          if (!cannotWatch) this.#retryLater(server, serverWatch)
         },
       )
-    return one.running
+    return serverWatch.running
   }
 
-  async #open(server: string, one: ServerWatch): Promise<void> {
-    while (!isWanted(one)) {
-      const before = one.open?.watch
-      const asked = new Set(one.wanted.keys())
-      if (asked.size > 0) await this.#watch(server, one, asked)
-      else one.open = undefined
-      await before?.close()
+  async #open(server: string, serverWatch: ServerWatch): Promise<void> {
+    while (!isUpToDate(serverWatch)) {
+      const previousWatch = serverWatch.open?.watch
+      const requestedUris = new Set(serverWatch.uriCounts.keys())
+      if (requestedUris.size > 0) await this.#watch(server, serverWatch, requestedUris)
+      else serverWatch.open = undefined
+      await previousWatch?.close()
     }
   }
 
-  async #watch(server: string, one: ServerWatch, asked: ReadonlySet<string>): Promise<void> {
-    const watch = await this.#options.host.watch(server, [...asked], (change) => {
+  async #watch(server: string, serverWatch: ServerWatch, requestedUris: ReadonlySet<string>): Promise<void> {
+    const watch = await this.#options.host.watch(server, [...requestedUris], (change) => {
       if (change.type === 'resource') this.#options.changed(server, change.uri)
     })
-    one.open = { watch, asked, since: performance.now() }
+    serverWatch.open = { watch, requestedUris, since: performance.now() }
     watch.closed.then(() => {
-      if (one.open?.watch !== watch) return
-      if (performance.now() - one.open.since > lastingMs) one.failures = 0
-      one.open = undefined
+      if (serverWatch.open?.watch !== watch) return
+      if (performance.now() - serverWatch.open.since > stableAfterMs) serverWatch.failures = 0
+      serverWatch.open = undefined
       this.#options.ended(server)
-      this.#later(server, one)
+      this.#retryLater(server, serverWatch)
     })
     this.#options.opened(server, watch.acknowledged.resourceSubscriptions ?? [])
   }
 
   /** A disconnected server is watched again after its reconnect; a connected one, after a pause. */
-  #later(server: string, one: ServerWatch): void {
-    clearTimeout(one.retry)
-    one.failures += 1
-    one.retry = setTimeout(
+  #retryLater(server: string, serverWatch: ServerWatch): void {
+    clearTimeout(serverWatch.retry)
+    serverWatch.failures += 1
+    serverWatch.retry = setTimeout(
       () => {
-        if (isUp(this.#options.host, server)) this.#run(server, one)
+        if (isConnected(this.#options.host, server)) this.#run(server, serverWatch)
       },
-      backoff(one.failures + 2),
+      backoff(serverWatch.failures + 2),
     )
-    one.retry.unref()
+    serverWatch.retry.unref()
   }
 
-  #listen(): void {
-    if (this.#listens) return
-    this.#listens = true
+  #listenOnce(): void {
+    if (this.#isListening) return
+    this.#isListening = true
     this.#options.host.on(
       (event) => {
         if (event.type !== 'connection') return
-        const one = this.#servers.get(event.server)
-        if (one !== undefined && isUp(this.#options.host, event.server)) this.#run(event.server, one)
+        const serverWatch = this.#servers.get(event.server)
+        if (serverWatch !== undefined && isConnected(this.#options.host, event.server))
+          this.#run(event.server, serverWatch)
       },
       ['connection'],
     )
   }
 }
 
-function isWanted({ wanted, open }: ServerWatch): boolean {
-  const asked = open?.asked ?? new Set()
-  return asked.size === wanted.size && [...wanted.keys()].every((uri) => asked.has(uri))
+function isUpToDate({ uriCounts: wanted, open }: ServerWatch): boolean {
+  const requestedUris = open?.requestedUris ?? new Set()
+  return requestedUris.size === wanted.size && [...wanted.keys()].every((uri) => requestedUris.has(uri))
 }
 
-function isUp(host: Watching, server: string): boolean {
+function isConnected(host: Watching, server: string): boolean {
   const state = host.connections.get(server)?.state
   return state === 'ready' || state === 'degraded'
 }

@@ -45,7 +45,7 @@ export function createCatalog(
   }
 
   /** All definitions of one kind by qualified name; a name claimed by two belongs to neither. */
-  function named<T extends { name: string }>(
+  function byQualifiedName<T extends { name: string }>(
     listOf: (connection: ServerConnection) => readonly T[],
   ): Map<string, { connection: ServerConnection; item: T }> {
     const owners = new Map<string, { connection: ServerConnection; item: T }>()
@@ -66,36 +66,45 @@ export function createCatalog(
 
   const catalogTools = (): Map<string, { entry: CatalogTool; connection: ServerConnection }> =>
     mapValues(
-      named(({ lists, config }) => lists.tools.filter(({ name }) => isOffered(name, config.tools))),
+      byQualifiedName(({ lists, config }) => lists.tools.filter(({ name }) => isOffered(name, config.tools))),
       (name, { connection, item }) => ({
         connection,
         entry: {
           name,
           server: connection.name,
           tool: item,
-          ...(isAlways(item.name, connection.config.tools) && { always: true as const }),
+          ...(isAlwaysIncluded(item.name, connection.config.tools) && { always: true as const }),
         },
       }),
     )
   /** The tools by name, with the lists and settings they were computed from. */
-  let cached: { of: readonly object[]; tools: ReturnType<typeof catalogTools> } | undefined
-  const isBuiltFrom = (of: readonly object[]): boolean => {
-    let at = 0
-    for (const one of connections.values()) {
-      if (of[at++] !== one || of[at++] !== one.lists.tools || of[at++] !== one.config) return false
+  let cached: { sources: readonly object[]; tools: ReturnType<typeof catalogTools> } | undefined
+  const isBuiltFrom = (sources: readonly object[]): boolean => {
+    let index = 0
+    for (const connection of connections.values()) {
+      if (
+        sources[index++] !== connection ||
+        sources[index++] !== connection.lists.tools ||
+        sources[index++] !== connection.config
+      )
+        return false
     }
-    return at === of.length
+    return index === sources.length
   }
   const tools = (): ReturnType<typeof catalogTools> => {
-    if (cached === undefined || !isBuiltFrom(cached.of)) {
-      const of = [...connections.values()].flatMap((one) => [one, one.lists.tools, one.config])
-      cached = { of, tools: catalogTools() }
+    if (cached === undefined || !isBuiltFrom(cached.sources)) {
+      const sources = [...connections.values()].flatMap((connection) => [
+        connection,
+        connection.lists.tools,
+        connection.config,
+      ])
+      cached = { sources, tools: catalogTools() }
     }
     return cached.tools
   }
   const prompts = (): Map<string, { entry: CatalogPrompt; connection: ServerConnection }> =>
     mapValues(
-      named((connection) => connection.lists.prompts),
+      byQualifiedName((connection) => connection.lists.prompts),
       (name, { connection, item }) => ({
         connection,
         entry: { name, server: connection.name, prompt: item },
@@ -103,10 +112,10 @@ export function createCatalog(
     )
 
   /** The enabled definitions of one kind, server by server. */
-  function usable<T extends { server: string }>(
+  function enabled<T extends { server: string }>(
     what: Parameters<TrustGate>[0],
     entries: readonly T[],
-    of: (entry: T) => object,
+    sources: (entry: T) => object,
   ): T[] {
     const gates = new Map<string, TrustGate>()
     const gate = (name: string): TrustGate | undefined => {
@@ -114,43 +123,43 @@ export function createCatalog(
       if (connection !== undefined) gates.set(name, gateOf(connection))
       return gates.get(name)
     }
-    return entries.filter((entry) => gate(entry.server)?.(what, of(entry)) === undefined)
+    return entries.filter((entry) => gate(entry.server)?.(what, sources(entry)) === undefined)
   }
-  const listed = <T>(listOf: (connection: ServerConnection) => readonly T[]): T[] =>
+  const allOf = <T>(listOf: (connection: ServerConnection) => readonly T[]): T[] =>
     [...connections.values()].flatMap((connection) => [...listOf(connection)])
 
   return {
     tools: () =>
-      usable(
+      enabled(
         'tool',
         [...tools().values()].map(({ entry }) => entry),
         ({ tool }) => tool,
       ),
     prompts: () =>
-      usable(
+      enabled(
         'prompt',
         [...prompts().values()].map(({ entry }) => entry),
         ({ prompt }) => prompt,
       ),
     resources: () =>
-      usable(
+      enabled(
         'resource',
-        listed(({ name, lists }) => lists.resources.map((resource) => ({ server: name, resource }))),
+        allOf(({ name, lists }) => lists.resources.map((resource) => ({ server: name, resource }))),
         ({ resource }) => resource,
       ),
     templates: () =>
-      usable(
+      enabled(
         'template',
-        listed(({ name, lists }) => lists.templates.map((template) => ({ server: name, template }))),
+        allOf(({ name, lists }) => lists.templates.map((template) => ({ server: name, template }))),
         ({ template }) => template,
       ),
-    tool: (name) => tools().get(name) ?? unknown('tool', name),
-    prompt: (name) => prompts().get(name) ?? unknown('prompt', name),
-    server: (name) => connections.get(name) ?? unknown('server', name),
+    tool: (name) => tools().get(name) ?? throwUnknown('tool', name),
+    prompt: (name) => prompts().get(name) ?? throwUnknown('prompt', name),
+    server: (name) => connections.get(name) ?? throwUnknown('server', name),
   }
 }
 
-function unknown(kind: string, name: string): never {
+function throwUnknown(kind: string, name: string): never {
   throw new McpError('NOT_FOUND', `There is no ${kind} named ${JSON.stringify(name)} at present`)
 }
 
@@ -162,20 +171,20 @@ type Choice = NonNullable<ServerSettings['tools']>
 
 /** Whether the configuration includes this tool of a server, by its own name. */
 function isOffered(name: string, { only, without = [] }: Choice = {}): boolean {
-  return (only === undefined || among(only, name)) && !among(without, name)
+  return (only === undefined || matchesAny(only, name)) && !matchesAny(without, name)
 }
 
 /** Whether models always get its full definition. */
-function isAlways(name: string, { always = [] }: Choice = {}): boolean {
-  return among(always, name)
+function isAlwaysIncluded(name: string, { always = [] }: Choice = {}): boolean {
+  return matchesAny(always, name)
 }
 
-function among(globs: readonly string[], name: string): boolean {
+function matchesAny(globs: readonly string[], name: string): boolean {
   return globs.some((glob) => matchesGlob(glob, name))
 }
 
 /** Maximum length of a name, as accepted by model providers. */
-const maxLength = 64
+const maxNameLength = 64
 const hashLength = 16
 const alphabet = 'abcdefghijklmnopqrstuvwxyz234567'
 
@@ -191,24 +200,24 @@ const hashInside = new RegExp(`_[${alphabet}]{${hashLength}}_`)
  */
 export function exposedName(server: string, tool: string): string {
   const joined = `${server}__${tool}`
-  const readable =
-    joined.length <= maxLength &&
+  const isReadable =
+    joined.length <= maxNameLength &&
     plainServer.test(server) &&
     plainTool.test(tool) &&
     // A readable name never looks like a hashed one, so the two forms cannot collide.
     !hashInside.test(joined)
-  if (readable) return joined
+  if (isReadable) return joined
 
-  const half = (maxLength - hashLength - 2) / 2
-  const shown = (text: string): string => text.replace(/[^a-zA-Z0-9_-]/g, '_')
-  const fits = server.length + tool.length <= half * 2
-  const head = fits ? shown(server) : shown(joined).slice(0, half)
-  const tail = fits ? shown(tool) : shown(joined).slice(-half)
-  return `${head}_${hash(server, tool)}_${tail}`
+  const half = (maxNameLength - hashLength - 2) / 2
+  const safe = (text: string): string => text.replace(/[^a-zA-Z0-9_-]/g, '_')
+  const fitsWhole = server.length + tool.length <= half * 2
+  const head = fitsWhole ? safe(server) : safe(joined).slice(0, half)
+  const tail = fitsWhole ? safe(tool) : safe(joined).slice(-half)
+  return `${head}_${hashText(server, tool)}_${tail}`
 }
 
 /** 80 bits of SHA-256 over both names, in base32. */
-function hash(server: string, tool: string): string {
+function hashText(server: string, tool: string): string {
   const bytes = createHash('sha256')
     .update(JSON.stringify([server, tool]))
     .digest()
@@ -232,9 +241,9 @@ type Lists = Pick<Host, 'tools' | 'prompts' | 'resources' | 'templates'>
 /** Definitions with secrets redacted. */
 export interface ShownCatalog extends Lists {
   /** The original name of a redacted one. */
-  nameOf(shown: string): string
+  nameOf(safe: string): string
   /** The original URI of a redacted one. */
-  uriOf(server: string, shown: string): string
+  uriOf(server: string, safe: string): string
 }
 
 /**
@@ -246,23 +255,23 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
   /** By server, the marks of secrets in its URIs. */
   const marksByServer = new Map<string, Map<string, string>>()
 
-  const toolOf = once<Tool>(redactor)
-  const promptOf = once<Prompt>(redactor)
-  const resourceOf = once<Resource>(redactor)
-  const templateOf = once<ResourceTemplate>(redactor)
+  const toolOf = cachedRedaction<Tool>(redactor)
+  const promptOf = cachedRedaction<Prompt>(redactor)
+  const resourceOf = cachedRedaction<Resource>(redactor)
+  const templateOf = cachedRedaction<ResourceTemplate>(redactor)
 
-  const nameFor = (server: string, raw: string, name: string, own: string): string => {
-    if (own === raw) return name
-    const given = exposedName(server, own)
-    names.set(given, name)
-    return given
+  const nameFor = (server: string, originalName: string, name: string, redactedName: string): string => {
+    if (redactedName === originalName) return name
+    const shownName = exposedName(server, redactedName)
+    names.set(shownName, name)
+    return shownName
   }
 
-  const noteAddress = (server: string, address: string): void => {
+  const recordMarks = (server: string, address: string): void => {
     for (const piece of redactor.pieces(address)) {
       if (typeof piece === 'string') continue
-      const own = marksByServer.get(server) ?? new Map<string, string>()
-      marksByServer.set(server, own.set(`[${piece.name}]`, piece.text))
+      const redactedName = marksByServer.get(server) ?? new Map<string, string>()
+      marksByServer.set(server, redactedName.set(`[${piece.name}]`, piece.text))
     }
   }
 
@@ -288,7 +297,7 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
         .resources()
         .map((entry) => {
           const resource = resourceOf(entry.resource)
-          if (resource.uri !== entry.resource.uri) noteAddress(entry.server, entry.resource.uri)
+          if (resource.uri !== entry.resource.uri) recordMarks(entry.server, entry.resource.uri)
           return resource === entry.resource ? entry : { ...entry, resource }
         }),
     templates: () =>
@@ -297,12 +306,12 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
         .map((entry) => {
           const template = templateOf(entry.template)
           if (template.uriTemplate !== entry.template.uriTemplate)
-            noteAddress(entry.server, entry.template.uriTemplate)
+            recordMarks(entry.server, entry.template.uriTemplate)
           return template === entry.template ? entry : { ...entry, template }
         }),
-    nameOf: (given) => names.get(given) ?? given,
-    uriOf: (server, given) => {
-      let address = given
+    nameOf: (shownName) => names.get(shownName) ?? shownName,
+    uriOf: (server, shownName) => {
+      let address = shownName
       for (const [mark, text] of marksByServer.get(server) ?? [])
         address = address.replaceAll(mark, () => text)
       return address
@@ -311,7 +320,7 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
 }
 
 /** Redacts definitions of one kind, each once until a secret is added. */
-function once<T extends object>(redactor: SecretRedactor): (thing: T) => T {
+function cachedRedaction<T extends object>(redactor: SecretRedactor): (thing: T) => T {
   let prepared = new WeakMap<T, T>()
   let version = 0
   return (thing) => {

@@ -8,7 +8,7 @@ const maxUnwrittenChars = 65_536
 
 /** A channel over a stream, with one frame per line. */
 export function streamChannel(stream: Duplex): Channel {
-  let closing: string | undefined
+  let closeReason: string | undefined
   /** Frames that are sent in succession are written at once: each write may wake up the other process. */
   let unwritten = ''
   const write = (): void => {
@@ -21,12 +21,12 @@ export function streamChannel(stream: Duplex): Channel {
       return unwritten.length + stream.writableLength
     },
     send(frame) {
-      if (closing !== undefined || stream.destroyed) return
+      if (closeReason !== undefined || stream.destroyed) return
       if (unwritten === '') queueMicrotask(write)
       unwritten += `${frame}\n`
       if (unwritten.length > maxUnwrittenChars) write()
     },
-    listen(message, closed) {
+    listen(onFrame, onClosed) {
       let parts: string[] = []
       let length = 0
       let reason = 'the other side closed the connection'
@@ -47,7 +47,7 @@ export function streamChannel(stream: Duplex): Channel {
           const frame = parts.length === 1 ? part : parts.join('')
           parts = []
           length = 0
-          message(frame)
+          onFrame(frame)
         }
       })
       stream.on('error', (error) => {
@@ -57,11 +57,11 @@ export function streamChannel(stream: Duplex): Channel {
         write()
         stream.end()
       })
-      stream.once('close', () => closed(closing ?? reason))
+      stream.once('close', () => onClosed(closeReason ?? reason))
     },
-    close(why = 'this side closed the connection') {
-      if (closing !== undefined) return
-      closing = why
+    close(reason = 'this side closed the connection') {
+      if (closeReason !== undefined) return
+      closeReason = reason
       write()
       stream.end()
     },
@@ -70,11 +70,11 @@ export function streamChannel(stream: Duplex): Channel {
 
 /** Two connected channels in one process. Frames arrive in order and never within `send`. */
 export function channelPair(): [Channel, Channel] {
-  const one = new MemoryChannel()
-  const other = new MemoryChannel()
-  one.other = other
-  other.other = one
-  return [one, other]
+  const first = new MemoryChannel()
+  const second = new MemoryChannel()
+  first.other = second
+  second.other = first
+  return [first, second]
 }
 
 class MemoryChannel implements Channel {
@@ -86,21 +86,21 @@ class MemoryChannel implements Channel {
   #isOver = false
 
   send(frame: string): void {
-    const { other } = this
-    if (!this.#isOver) other?.deliver(() => other.#message?.(frame))
+    const { other: second } = this
+    if (!this.#isOver) second?.deliver(() => second.#message?.(frame))
   }
 
-  listen(message: (frame: string) => void, closed: (reason: string) => void): void {
-    this.#message = message
-    this.#closed = closed
+  listen(onFrame: (frame: string) => void, onClosed: (reason: string) => void): void {
+    this.#message = onFrame
+    this.#closed = onClosed
     for (const work of this.#waiting.splice(0)) queueMicrotask(work)
   }
 
   close(reason = 'this side closed the connection'): void {
     if (this.#isOver) return
     this.#end(reason)
-    const { other } = this
-    other?.deliver(() => other.#end('the other side closed the connection'))
+    const { other: second } = this
+    second?.deliver(() => second.#end('the other side closed the connection'))
   }
 
   #end(reason: string): void {

@@ -66,7 +66,7 @@ interface Pending {
   reject(error: Error): void
 }
 
-interface Following {
+interface Subscription {
   position: Position | undefined
   rows: View<unknown>
   readonly listeners: Set<TopicListener<unknown>>
@@ -82,9 +82,9 @@ class Client implements HostClient {
   readonly #options: ClientOptions
   readonly #client = globalThis.crypto.randomUUID()
   readonly #pending = new Map<number, Pending>()
-  readonly #topics = new Map<string, Following>()
+  readonly #topics = new Map<string, Subscription>()
   readonly #listeners = new Set<(state: ClientState) => void>()
-  #waiting = Promise.withResolvers<void>()
+  #connected = Promise.withResolvers<void>()
   #channel: Channel | undefined
   #calls = 0
   #delayMs = firstDelayMs
@@ -92,7 +92,7 @@ class Client implements HostClient {
 
   constructor(options: ClientOptions) {
     this.#options = options
-    this.#waiting.promise.catch(() => {})
+    this.#connected.promise.catch(() => {})
     this.#connect()
   }
 
@@ -101,7 +101,7 @@ class Client implements HostClient {
   }
 
   ready(): Promise<void> {
-    return this.#waiting.promise
+    return this.#connected.promise
   }
 
   call<M extends MethodName>(
@@ -119,16 +119,16 @@ class Client implements HostClient {
         this.#send({ stop: id })
         reject(signal?.reason)
       }
-      const over = (): void => signal?.removeEventListener('abort', stop)
+      const removeAbortListener = (): void => signal?.removeEventListener('abort', stop)
       this.#pending.set(id, {
         frame: { call: id, method, params },
         isSent: this.state.state === 'connected',
         resolve(result: Methods[M]['result']) {
-          over()
+          removeAbortListener()
           resolve(result)
         },
         reject(error) {
-          over()
+          removeAbortListener()
           reject(error)
         },
       })
@@ -138,16 +138,16 @@ class Client implements HostClient {
   }
 
   subscribe<T extends string>(topic: T, listener: TopicListener<TopicRow<T>>): () => void {
-    let following = this.#topics.get(topic)
-    if (following === undefined) {
-      following = { position: undefined, rows: new Map(), listeners: new Set() }
-      this.#topics.set(topic, following)
+    let subscription = this.#topics.get(topic)
+    if (subscription === undefined) {
+      subscription = { position: undefined, rows: new Map(), listeners: new Set() }
+      this.#topics.set(topic, subscription)
       if (this.state.state === 'connected') this.#send({ subscribe: topic })
     }
     const subscriber: TopicListener<unknown> = listener
-    const { listeners } = following
+    const { listeners } = subscription
     listeners.add(subscriber)
-    if (following.position !== undefined) subscriber.rows(following.rows)
+    if (subscription.position !== undefined) subscriber.rows(subscription.rows)
     return () => {
       if (!listeners.delete(subscriber) || listeners.size > 0) return
       this.#topics.delete(topic)
@@ -161,14 +161,14 @@ class Client implements HostClient {
   }
 
   close(): void {
-    this.#end('the client was closed')
+    this.#closeForGood('the client was closed')
   }
 
-  #end(reason: string): void {
+  #closeForGood(reason: string): void {
     if (this.state.state === 'closed') return
     clearTimeout(this.#timer)
     this.#setState({ state: 'closed', reason })
-    this.#waiting.reject(this.#closedError(reason))
+    this.#connected.reject(this.#closedError(reason))
     for (const { reject } of this.#pending.values()) reject(this.#closedError(reason))
     this.#pending.clear()
     for (const { listeners } of this.#topics.values())
@@ -183,7 +183,7 @@ class Client implements HostClient {
   }
 
   #closedError(reason: string): Error {
-    return this.#errorOf(closed(reason))
+    return this.#errorOf(connectionClosed(reason))
   }
 
   #setState(state: ClientState): void {
@@ -198,7 +198,7 @@ class Client implements HostClient {
       channel = await this.#options.connect()
     } catch (error) {
       // The host is unreachable: the creator of the client decides whether to retry.
-      this.#again(error instanceof Error ? error.message : String(error))
+      this.#scheduleReconnect(error instanceof Error ? error.message : String(error))
       return
     }
     if (this.#isClosed) {
@@ -207,21 +207,21 @@ class Client implements HostClient {
     }
     this.#channel = channel
     channel.listen(
-      (text) => this.#read(text),
+      (text) => this.#onFrame(text),
       (reason) => {
-        if (this.#channel === channel) this.#again(reason)
+        if (this.#channel === channel) this.#scheduleReconnect(reason)
       },
     )
     const { name, build = '' } = this.#options
     channel.send(JSON.stringify({ hello: { client: this.#client, name, build } } satisfies ClientFrame))
   }
 
-  #again(reason: string): void {
+  #scheduleReconnect(reason: string): void {
     this.#channel = undefined
     if (this.state.state === 'closed') return
     if (this.state.state === 'connected') {
-      this.#waiting = Promise.withResolvers()
-      this.#waiting.promise.catch(() => {})
+      this.#connected = Promise.withResolvers()
+      this.#connected.promise.catch(() => {})
     }
     this.#setState({ state: 'connecting', reason })
     const jitter = 0.75 + Math.random() / 2
@@ -233,17 +233,17 @@ class Client implements HostClient {
     this.#channel?.send(JSON.stringify(frame))
   }
 
-  #read(text: string): void {
+  #onFrame(text: string): void {
     const frame: HostFrame = JSON.parse(text)
-    if ('welcome' in frame) this.#welcome(frame.welcome)
-    else if ('call' in frame) this.#answered(frame)
-    else this.#changed(frame)
+    if ('welcome' in frame) this.#onWelcome(frame.welcome)
+    else if ('call' in frame) this.#onResponse(frame)
+    else this.#onTopicFrame(frame)
   }
 
-  #welcome(welcome: Welcome): void {
+  #onWelcome(welcome: Welcome): void {
     this.#delayMs = firstDelayMs
     // A replacement host, or one that forgot this client, would repeat calls that already ran.
-    if (!welcome.isKnown) this.#loseSent()
+    if (!welcome.isKnown) this.#rejectSentCalls()
     this.#setState({ state: 'connected', ...welcome })
     for (const [subscribe, { position }] of this.#topics)
       this.#send({ subscribe, ...(position !== undefined && { have: position }) })
@@ -251,10 +251,10 @@ class Client implements HostClient {
       pending.isSent = true
       this.#send(pending.frame)
     }
-    this.#waiting.resolve()
+    this.#connected.resolve()
   }
 
-  #loseSent(): void {
+  #rejectSentCalls(): void {
     for (const [id, { isSent, frame, reject }] of this.#pending) {
       if (!isSent) continue
       this.#pending.delete(id)
@@ -263,7 +263,7 @@ class Client implements HostClient {
     }
   }
 
-  #answered(frame: Extract<HostFrame, { call: number }>): void {
+  #onResponse(frame: Extract<HostFrame, { call: number }>): void {
     const pending = this.#pending.get(frame.call)
     if (pending === undefined) return
     this.#pending.delete(frame.call)
@@ -271,17 +271,17 @@ class Client implements HostClient {
     else pending.resolve(frame.result)
   }
 
-  #changed(frame: Extract<HostFrame, { topic: string }>): void {
-    const following = this.#topics.get(frame.topic)
-    if (following === undefined) return
+  #onTopicFrame(frame: Extract<HostFrame, { topic: string }>): void {
+    const subscription = this.#topics.get(frame.topic)
+    if (subscription === undefined) return
     if ('fault' in frame) {
       this.#topics.delete(frame.topic)
-      for (const listener of following.listeners) listener.ended?.(this.#errorOf(frame.fault))
+      for (const listener of subscription.listeners) listener.ended?.(this.#errorOf(frame.fault))
       return
     }
-    following.rows = 'rows' in frame ? new Map(frame.rows) : changed(following.rows, frame.changes)
-    following.position = { epoch: frame.epoch, seq: frame.seq }
-    for (const listener of [...following.listeners]) listener.rows(following.rows)
+    subscription.rows = 'rows' in frame ? new Map(frame.rows) : changed(subscription.rows, frame.changes)
+    subscription.position = { epoch: frame.epoch, seq: frame.seq }
+    for (const listener of [...subscription.listeners]) listener.rows(subscription.rows)
   }
 }
 
@@ -303,6 +303,6 @@ export class HostError extends Error {
   }
 }
 
-function closed(reason: string): Fault {
+function connectionClosed(reason: string): Fault {
   return { code: 'CONNECTION_CLOSED', message: `The host cannot be reached: ${reason}` }
 }

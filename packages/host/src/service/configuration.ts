@@ -43,11 +43,11 @@ import type {
 } from '../types/index.ts'
 
 /** Milliseconds for which a planned change can be written. */
-const planMs = 900_000
+const planTtlMs = 900_000
 const maxPlans = 50
-const maxText = 1_000_000
+const maxTextCharacters = 1_000_000
 /** Milliseconds to wait for further file changes before reading. */
-const settleMs = 200
+const debounceMs = 200
 
 /** The source of a host's configuration. */
 export interface ConfigurationOptions {
@@ -58,7 +58,11 @@ export interface ConfigurationOptions {
   /** Reads the configuration. Default `loadLayers` of `layers`. */
   read?: (() => Promise<LayeredConfig>) | undefined
   /** Called with each changed configuration, after the host applied it. */
-  onChange?: (config: LayeredConfig, done: Reconfigured, isPolicyChanged: boolean) => Promise<void> | void
+  onChange?: (
+    config: LayeredConfig,
+    reconfigured: Reconfigured,
+    isPolicyChanged: boolean,
+  ) => Promise<void> | void
   /** Called if a file is invalid; its last valid version stays in effect. */
   onProblem?: (message: string) => void
 }
@@ -70,7 +74,7 @@ interface StoredPlan {
   secrets: readonly { name: string; value: string }[]
   until: number
   /** Work to do before the file is written. */
-  first?: (() => Promise<void>) | undefined
+  beforeWrite?: (() => Promise<void>) | undefined
 }
 
 /** The files of a host's configuration: explained, changed after a review, and watched. */
@@ -80,7 +84,7 @@ export class ConfigurationService {
   readonly #plans = new Map<string, StoredPlan>()
   readonly #listeners = new Set<() => void>()
   #config: LayeredConfig | undefined
-  #last: Promise<unknown> = Promise.resolve()
+  #lastSync: Promise<unknown> = Promise.resolve()
   #version = 1
 
   constructor(options: ConfigurationOptions) {
@@ -100,19 +104,20 @@ export class ConfigurationService {
     return () => this.#listeners.delete(listener)
   }
 
+  /** The files, servers, settings and rules of the configuration, with their positions. */
   async view(): Promise<ConfigView> {
     const config = await this.#read()
-    const own = this.#ownFile()
+    const ownFile = this.#ownFile()
     const possible = this.#files()
     const read = new Set(config.files.map(({ file }) => file))
     const isShown = ({ file, layer }: ConfigFile): boolean =>
-      read.has(file) || file === own.file || (layer === 'project' && /[\\/]\.mcp\.json$/.test(file))
+      read.has(file) || file === ownFile.file || (layer === 'project' && /[\\/]\.mcp\.json$/.test(file))
     return {
       version: this.#version,
       files: possible.filter(isShown).map((from) => ({
         ...from,
         exists: read.has(from.file),
-        isOwn: from.file === own.file,
+        isOwn: from.file === ownFile.file,
         isBroken: config.broken.includes(from.file),
         isReadOnly: isOfAnotherApp(from) || /\.toml$/.test(from.file),
       })),
@@ -129,10 +134,10 @@ export class ConfigurationService {
 
   /** The text of one of the files. @throws McpError 'INVALID' for any other */
   async text(file: string): Promise<ConfigText> {
-    const known = this.#files().find((one) => one.file === file)
-    if (known === undefined) throw notAFile(file)
+    const fileEntry = this.#files().find((one) => one.file === file)
+    if (fileEntry === undefined) throw unknownFile(file)
     const text = await textOfFile(file)
-    const { redactor } = this.#parsed(text ?? '', known)
+    const { redactor } = this.#parseFile(text ?? '', fileEntry)
     return { file, text: this.#redact(redactor.text(text ?? '')), exists: text !== undefined }
   }
 
@@ -140,7 +145,7 @@ export class ConfigurationService {
   async entry(server: string): Promise<{ file: string; entry: unknown }> {
     const { file, path } = originOf(await this.#read(), server)
     const text = (await textOfFile(file)) ?? ''
-    const { redactor } = this.#parsed(text, { file, layer: 'user' })
+    const { redactor } = this.#parseFile(text, { file, layer: 'user' })
     const entry = redactor.value(valueAt(readDocument(text, file).value, pathOf(path)))
     return { file, entry: readJson(this.#redact(JSON.stringify(entry ?? null))) }
   }
@@ -163,19 +168,24 @@ export class ConfigurationService {
    */
   async plan(change: ConfigChange): Promise<ConfigPlan> {
     const config = await this.#read()
-    const { file, secrets = [], text } = await this.#changed(change, config)
-    return await this.#store(file, text, secrets)
+    const { file, secrets = [], text } = await this.#editedText(change, config)
+    return await this.#storePlan(file, text, secrets)
   }
 
-  /** The same for an installation. `first`: work to do before the file is written. */
+  /** The same for an installation. `beforeWrite`: work to do before the file is written. */
   async planServer(
     name: string,
     server: ServerConfig,
     secrets: readonly { name: string; value: string }[] = [],
-    first?: () => Promise<void>,
+    beforeWrite?: () => Promise<void>,
   ): Promise<ConfigPlan> {
     const { file, text } = await this.#ownText()
-    return await this.#store(file, withServers(text ?? '', file.file, { [name]: server }), secrets, first)
+    return await this.#storePlan(
+      file,
+      withServers(text ?? '', file.file, { [name]: server }),
+      secrets,
+      beforeWrite,
+    )
   }
 
   /**
@@ -186,7 +196,7 @@ export class ConfigurationService {
     const stored = this.#plans.get(id)
     if (stored === undefined || stored.until < Date.now())
       throw new McpError('NOT_FOUND', 'This change has expired. Make it again.')
-    const { plan, text, secrets, first } = stored
+    const { plan, text, secrets, beforeWrite } = stored
     if (hashOf(await textOfFile(plan.file)) !== plan.hash)
       throw new McpError(
         'CONFLICT',
@@ -194,17 +204,17 @@ export class ConfigurationService {
       )
     this.#plans.delete(id)
     for (const { name, value } of secrets) await this.#options.host.secrets.set(name, value)
-    await first?.()
+    await beforeWrite?.()
     await replaceFile(plan.file, text)
-    this.#changedFiles()
+    this.#notifyListeners()
     return await this.sync()
   }
 
   /** Reads the configuration, and applies it if it changed. */
   sync(): Promise<Reconfigured> {
-    const done = this.#last.then(async () => await this.#takeOver(await this.#read()))
-    this.#last = done.catch(() => {})
-    return done
+    const reconfigured = this.#lastSync.then(async () => await this.#applyConfig(await this.#read()))
+    this.#lastSync = reconfigured.catch(() => {})
+    return reconfigured
   }
 
   /** Watches the files until the returned function is called. */
@@ -213,8 +223,8 @@ export class ConfigurationService {
     const schedule = (): void => {
       clearTimeout(timer)
       timer = setTimeout(() => {
-        this.#last = this.#last.then(() => this.#readAgain())
-      }, settleMs)
+        this.#lastSync = this.#lastSync.then(() => this.#reloadAfterChange())
+      }, debounceMs)
     }
     const files = configFiles(this.#options.layers).map(({ file }) => file)
     // Editors replace files, so their folder is watched.
@@ -236,38 +246,38 @@ export class ConfigurationService {
     }
   }
 
-  async #readAgain(): Promise<void> {
+  async #reloadAfterChange(): Promise<void> {
     const { onProblem } = this.#options
-    this.#changedFiles()
+    this.#notifyListeners()
     try {
       const config = await this.#read()
       const problem = config.problems.find(({ file, path }) => path === '' && config.broken.includes(file))
       // Until the file is valid again, its last valid version stays in effect.
       if (problem !== undefined) onProblem?.(problemText(problem))
-      else await this.#takeOver(config)
+      else await this.#applyConfig(config)
     } catch (error) {
       onProblem?.(error instanceof Error ? error.message : String(error))
     }
   }
 
-  async #takeOver(config: LayeredConfig): Promise<Reconfigured> {
+  async #applyConfig(config: LayeredConfig): Promise<Reconfigured> {
     const { host, onChange } = this.#options
     if (JSON.stringify(config) === JSON.stringify(this.#config))
       return { added: [], removed: [], changed: [] }
     this.#config = config
     const { servers, rules, defaultVerdict } = config
     let isPolicyChanged = false
-    const off = host.on(({ type }) => {
+    const unsubscribe = host.on(({ type }) => {
       if (type === 'policy') isPolicyChanged = true
     })
     const policy = { rules, ...(defaultVerdict !== undefined && { defaultVerdict }) }
-    const done = await host.reconfigure(servers, policy).finally(off)
-    await onChange?.(config, done, isPolicyChanged)
-    this.#changedFiles()
-    return done
+    const reconfigured = await host.reconfigure(servers, policy).finally(unsubscribe)
+    await onChange?.(config, reconfigured, isPolicyChanged)
+    this.#notifyListeners()
+    return reconfigured
   }
 
-  #changedFiles(): void {
+  #notifyListeners(): void {
     this.#version += 1
     for (const listener of this.#listeners) listener()
   }
@@ -282,10 +292,13 @@ export class ConfigurationService {
   /** The file for changes: the existing one, else `config.json`; with named files, the first of them. */
   #ownFile(): ConfigFile {
     const { layers } = this.#options
-    const own = this.#files().filter(({ layer }) => layer === (layers.files ? 'named' : 'user'))
-    const there = own.find(({ file }) => existsSync(file))
-    const [first] = own
-    return there ?? first ?? { file: userConfigFile(layers.env ?? process.env, layers.home), layer: 'user' }
+    const ownFile = this.#files().filter(({ layer }) => layer === (layers.files ? 'named' : 'user'))
+    const existing = ownFile.find(({ file }) => existsSync(file))
+    const [beforeWrite] = ownFile
+    return (
+      existing ??
+      beforeWrite ?? { file: userConfigFile(layers.env ?? process.env, layers.home), layer: 'user' }
+    )
   }
 
   async #ownText(): Promise<{ file: ConfigFile; text: string | undefined }> {
@@ -299,14 +312,14 @@ export class ConfigurationService {
   }
 
   #writable(file: string): ConfigFile {
-    const known = this.#files().find((one) => one.file === file)
-    if (known === undefined) throw notAFile(file)
-    if (isOfAnotherApp(known))
+    const fileEntry = this.#files().find((one) => one.file === file)
+    if (fileEntry === undefined) throw unknownFile(file)
+    if (isOfAnotherApp(fileEntry))
       throw new McpError('INVALID', `${file} belongs to another application, so it is not changed here.`)
-    return known
+    return fileEntry
   }
 
-  async #changed(
+  async #editedText(
     change: ConfigChange,
     config: LayeredConfig,
   ): Promise<{ file: ConfigFile; text: string; secrets?: { name: string; value: string }[] }> {
@@ -319,7 +332,7 @@ export class ConfigurationService {
       case 'text': {
         const file = this.#writable(change.file)
         const before = (await textOfFile(file.file)) ?? ''
-        return { file, text: this.#restored(change.text, before, file) }
+        return { file, text: this.#restoreSecrets(change.text, before, file) }
       }
       case 'rule': {
         const { at, rule } = change
@@ -339,26 +352,26 @@ export class ConfigurationService {
         const before = (await textOfFile(file.file)) ?? ''
         const path = pathOf(origin.path)
         const old = valueAt(readDocument(before, file.file).value, path)
-        const value = entry === null ? undefined : this.#restored(entry, old, file)
+        const value = entry === null ? undefined : this.#restoreSecrets(entry, old, file)
         return await edited(file, [{ path, value }])
       }
       case 'enable': {
         const { server, enabled } = change
         const origin = originOf(config, server)
-        const own = this.#ownFile()
-        const isOwn = origin.file === own.file && origin.format === 'mcpServers'
+        const ownFile = this.#ownFile()
+        const isOwn = origin.file === ownFile.file && origin.format === 'mcpServers'
         const path = isOwn
           ? [...pathOf(origin.path), 'disabled']
           : ['jackfield', 'servers', server, 'disabled']
         // Another file may disable the server, so removing the setting here would not enable it.
-        return await edited(own, [{ path, value: isOwn && enabled ? undefined : !enabled }])
+        return await edited(ownFile, [{ path, value: isOwn && enabled ? undefined : !enabled }])
       }
       case 'model': {
         const models = [change.model, ...config.models.filter((id) => id !== change.model)]
         return await edited(this.#ownFile(), [{ path: ['jackfield', 'models'], value: models }])
       }
       case 'import':
-        return await this.#imported(change.servers, config)
+        return await this.#importServers(change.servers, config)
     }
   }
 
@@ -366,16 +379,16 @@ export class ConfigurationService {
    * The edited value, with secrets in place of their marks.
    * @throws McpError 'INVALID' if a mark is ambiguous, or not from this file
    */
-  #restored<T>(written: T, before: unknown, file: ConfigFile): T {
-    const whole = typeof before === 'string' ? before : JSON.stringify(before ?? null)
-    const { redactor } = this.#parsed(typeof before === 'string' ? before : '', file)
+  #restoreSecrets<T>(written: T, before: unknown, file: ConfigFile): T {
+    const originalText = typeof before === 'string' ? before : JSON.stringify(before ?? null)
+    const { redactor } = this.#parseFile(typeof before === 'string' ? before : '', file)
     if (isRecord(before)) learnEntry(before, redactor)
     const marks = marksIn(before, redactor)
     const restored = restoreMarks(written, marks)
     const text = typeof restored === 'string' ? restored : JSON.stringify(restored)
-    const shown = this.#redact(redactor.text(whole))
-    for (const [mark] of shown.matchAll(/\[[^\]\n]+\]/g)) {
-      if (whole.includes(mark) || marks.has(mark) || !text.includes(mark)) continue
+    const redactedText = this.#redact(redactor.text(originalText))
+    for (const [mark] of redactedText.matchAll(/\[[^\]\n]+\]/g)) {
+      if (originalText.includes(mark) || marks.has(mark) || !text.includes(mark)) continue
       throw new McpError(
         'INVALID',
         `${mark} is the mark of a secret of ${file.file} that cannot be distinguished from another. Edit the file by hand.`,
@@ -384,14 +397,14 @@ export class ConfigurationService {
     return restored
   }
 
-  async #imported(
-    wanted: readonly { file: string; name: string }[],
+  async #importServers(
+    requested: readonly { file: string; name: string }[],
     config: LayeredConfig,
   ): Promise<{ file: ConfigFile; text: string; secrets: { name: string; value: string }[] }> {
     const all = await this.#discovered()
     const secrets: { name: string; value: string }[] = []
     const servers: Record<string, ServerConfig> = {}
-    for (const { file, name } of wanted) {
+    for (const { file, name } of requested) {
       const discovered = all.find((one) => one.file === file && one.name === name)
       if (discovered === undefined)
         throw new McpError('NOT_FOUND', `${file} has no server "${name}" any more.`)
@@ -405,22 +418,22 @@ export class ConfigurationService {
     return { file, text: withServers(text ?? '', file.file, servers), secrets }
   }
 
-  async #store(
+  async #storePlan(
     from: ConfigFile,
     text: string,
     secrets: readonly { name: string; value: string }[] = [],
-    first?: () => Promise<void>,
+    beforeWrite?: () => Promise<void>,
   ): Promise<ConfigPlan> {
-    if (text.length > maxText)
-      throw new McpError('INVALID', `The file would have more than ${maxText} characters.`)
+    if (text.length > maxTextCharacters)
+      throw new McpError('INVALID', `The file would have more than ${maxTextCharacters} characters.`)
     const { file } = from
     const before = await textOfFile(file)
-    const now = this.#parsed(before ?? '', from)
-    const next = this.#parsed(text, from)
+    const now = this.#parseFile(before ?? '', from)
+    const next = this.#parseFile(text, from)
     if (next.error !== undefined)
       throw new McpError('INVALID', `The change cannot be made: ${next.error.message}`)
-    const effect = await this.#effect(file, text)
-    const known = new Set(now.problems.map(({ path, message }) => `${path} ${message}`))
+    const effect = await this.#effectOf(file, text)
+    const fileEntry = new Set(now.problems.map(({ path, message }) => `${path} ${message}`))
     const redact = (given: string): string => this.#redact(next.redactor.text(now.redactor.text(given)))
     const plan: ConfigPlan = {
       id: randomUUID(),
@@ -430,21 +443,22 @@ export class ConfigurationService {
       hash: hashOf(before),
       effect,
       problems: next.problems
-        .filter(({ path, message }) => !known.has(`${path} ${message}`))
+        .filter(({ path, message }) => !fileEntry.has(`${path} ${message}`))
         .map((problem) => ({ ...problem, message: redact(problem.message) })),
       secrets: secrets.map(({ name }) => name),
     }
-    const wrong = plan.problems.find(({ severity }) => severity === 'error')
-    if (wrong !== undefined) throw new McpError('INVALID', `The change cannot be made: ${problemText(wrong)}`)
+    const firstError = plan.problems.find(({ severity }) => severity === 'error')
+    if (firstError !== undefined)
+      throw new McpError('INVALID', `The change cannot be made: ${problemText(firstError)}`)
     for (const [id, { until }] of this.#plans) if (until < Date.now()) this.#plans.delete(id)
     const [oldest] = this.#plans.keys()
     if (this.#plans.size >= maxPlans && oldest !== undefined) this.#plans.delete(oldest)
-    this.#plans.set(plan.id, { plan, text, secrets, until: Date.now() + planMs, first })
+    this.#plans.set(plan.id, { plan, text, secrets, until: Date.now() + planTtlMs, beforeWrite })
     return plan
   }
 
   /** The servers that a change of a file adds, removes or restarts. */
-  async #effect(file: string, text: string): Promise<ConfigPlan['effect']> {
+  async #effectOf(file: string, text: string): Promise<ConfigPlan['effect']> {
     const { layers } = this.#options
     const { servers: now } = await this.#read()
     const { servers: next } = await loadLayers({ ...layers, texts: new Map([[file, text]]) })
@@ -458,7 +472,7 @@ export class ConfigurationService {
   }
 
   /** One file parsed alone, with its secrets. */
-  #parsed(
+  #parseFile(
     text: string,
     { file, layer }: ConfigFile,
   ): { problems: readonly ConfigProblem[]; redactor: SecretRedactor; error?: Error } {
@@ -495,11 +509,11 @@ export class ConfigurationService {
 /** Registers the secrets of one entry for redaction. */
 function learnEntry(entry: Record<string, unknown>, redactor: SecretRedactor): void {
   const { servers } = parseConfig(JSON.stringify({ mcpServers: { entry } }))
-  for (const server of Object.values(servers)) learnSecrets({ ...server, from: memory }, redactor)
+  for (const server of Object.values(servers)) learnSecrets({ ...server, from: memoryOrigin }, redactor)
 }
 
 /** Marks a configuration as one with variables, whose references are no secrets. */
-const memory = { file: 'config', layer: 'user' } as const
+const memoryOrigin = { file: 'config', layer: 'user' } as const
 
 function originOf(config: LayeredConfig, server: string): LayeredConfig['origins'][string] {
   const origin = Object.hasOwn(config.origins, server) ? config.origins[server] : undefined
@@ -511,7 +525,7 @@ function unknownServer(name: string): McpError {
   return new McpError('NOT_FOUND', `The configuration has no server "${name}".`)
 }
 
-function notAFile(file: string): McpError {
+function unknownFile(file: string): McpError {
   return new McpError('INVALID', `${file} is not a file of this configuration.`)
 }
 

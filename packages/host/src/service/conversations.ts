@@ -12,22 +12,23 @@ const maxInputChars = 10_000
 export class ConversationService {
   readonly #options: ConversationServiceOptions
   readonly #open = new Map<string, LiveConversation>()
-  readonly #off: () => void
+  readonly #unsubscribe: () => void
   /** Models that `findModel` returned, by id. */
-  readonly #found = new Map<string, Model>()
+  readonly #foundModels = new Map<string, Model>()
 
   constructor({ findModel, ...options }: ConversationServiceOptions) {
     this.#options = {
       ...options,
       findModel: (id) => {
-        const model = findModel?.(id) ?? this.#found.get(id)
-        if (model !== undefined) this.#found.set(model.id, model)
+        const model = findModel?.(id) ?? this.#foundModels.get(id)
+        if (model !== undefined) this.#foundModels.set(model.id, model)
         return model
       },
     }
-    this.#off = options.host.on(
+    this.#unsubscribe = options.host.on(
       (event) => {
-        if (event.type === 'task' && event.task.continued && !event.task.followed) this.#continued(event.task)
+        if (event.type === 'task' && event.task.continued && !event.task.followed)
+          this.#onContinuedTask(event.task)
       },
       ['task'],
     )
@@ -79,12 +80,12 @@ export class ConversationService {
 
   /** Stops every turn and closes every open conversation. */
   close(): void {
-    this.#off()
+    this.#unsubscribe()
     for (const live of this.#open.values()) live.close()
   }
 
   /** A task of a call that an earlier program made for a conversation ended. */
-  async #continued({ id, server, tool, conversation }: HostTask): Promise<void> {
+  async #onContinuedTask({ id, server, tool, conversation }: HostTask): Promise<void> {
     const { host } = this.#options
     if (conversation === undefined) return
     try {

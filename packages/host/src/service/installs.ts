@@ -8,9 +8,10 @@ import type { ConfigPlan, Host, InstallPlan, RegistryServer, ReviewedInstallatio
 import type { ConfigurationService } from './configuration.ts'
 
 /** Milliseconds for which a reviewed installation is valid. */
-const reviewMs = 900_000
+const reviewTtlMs = 900_000
 const maxReviews = 20
 
+/** The host, its configuration, and where servers are found and unpacked. */
 export interface InstallServiceOptions {
   host: Host
   configuration: ConfigurationService
@@ -57,23 +58,29 @@ export class InstallService {
     const server = await createRegistry(registry).show(published, defined({ signal, version }))
     if (server.status === 'deleted')
       throw new McpError('INVALID', `${published} was deleted from the registry.`)
-    const packed = bundleIn(server.document)
+    const publishedBundle = bundleIn(server.document)
     let bundle: Bundle | undefined
-    if (packed !== undefined) {
+    if (publishedBundle !== undefined) {
       if (bundles === undefined) throw new McpError('INVALID', 'This host has no folder for bundles.')
-      const bytes = await fetchBundle(packed, defined({ env: registry?.env, signal }))
-      bundle = readBundle(bytes, { folder: bundles, home, publisher: packed.publisher, ...defined({ name }) })
+      const bytes = await fetchBundle(publishedBundle, defined({ env: registry?.env, signal }))
+      bundle = readBundle(bytes, {
+        folder: bundles,
+        home,
+        publisher: publishedBundle.publisher,
+        ...defined({ name }),
+      })
     }
     const plan = bundle?.plan ?? planFrom(server.document, name)
     const id = randomUUID()
-    for (const [old, review] of this.#reviews) if (review.until < Date.now()) this.#reviews.delete(old)
+    for (const [reviewId, review] of this.#reviews)
+      if (review.until < Date.now()) this.#reviews.delete(reviewId)
     const [oldest] = this.#reviews.keys()
     if (this.#reviews.size >= maxReviews && oldest !== undefined) this.#reviews.delete(oldest)
-    this.#reviews.set(id, { plan, until: Date.now() + reviewMs, ...defined({ bundle }) })
+    this.#reviews.set(id, { plan, until: Date.now() + reviewTtlMs, ...defined({ bundle }) })
     const names = new Set(await host.secrets.names())
     const { servers } = await configuration.view()
-    const { config: _config, ...shown } = plan
-    const digest = packed?.hash ?? /@(sha256:[0-9a-f]{64})/.exec(plan.words.join(' '))?.[1]
+    const { config: _config, ...planFacts } = plan
+    const digest = publishedBundle?.hash ?? /@(sha256:[0-9a-f]{64})/.exec(plan.words.join(' '))?.[1]
     return {
       id,
       published,
@@ -81,7 +88,7 @@ export class InstallService {
       ...defined({ repository: server.repository, status: server.status, digest }),
       stored: plan.needs.flatMap(({ secret }) => (secret !== undefined && names.has(secret) ? [secret] : [])),
       isKnown: servers.some((one) => one.name === plan.name),
-      ...shown,
+      ...planFacts,
     }
   }
 
@@ -91,7 +98,7 @@ export class InstallService {
    */
   async preview(id: string, values: Readonly<Record<string, string>>): Promise<ConfigPlan> {
     const { plan } = this.#reviewed(id)
-    return await this.#options.configuration.planServer(plan.name, plan.config(given(plan, values)))
+    return await this.#options.configuration.planServer(plan.name, plan.config(planValues(plan, values)))
   }
 
   /**
@@ -108,7 +115,7 @@ export class InstallService {
     const { plan, bundle } = this.#reviewed(id)
     const { host, configuration } = this.#options
     const stored = new Set(await host.secrets.names())
-    const typed = plan.needs.flatMap(({ id: need, secret, required }) => {
+    const typedSecrets = plan.needs.flatMap(({ id: need, secret, required }) => {
       if (secret === undefined) return []
       const value = secrets[need] ?? ''
       if (value === '' && required && !stored.has(secret))
@@ -116,7 +123,12 @@ export class InstallService {
       return value === '' ? [] : [{ name: secret, value }]
     })
     const unpack = bundle && ((): Promise<void> => bundle.unpack())
-    const change = await configuration.planServer(plan.name, plan.config(given(plan, values)), typed, unpack)
+    const change = await configuration.planServer(
+      plan.name,
+      plan.config(planValues(plan, values)),
+      typedSecrets,
+      unpack,
+    )
     if (change.hash !== hash)
       throw new McpError('CONFLICT', `${change.file} changed since it was shown. Review the change again.`)
     await host.approveInstallation({ plan, file: change.file, starts: true }, { by })
@@ -134,7 +146,7 @@ export class InstallService {
 }
 
 /** Values for a plan. Secrets that are required or were typed are replaced by their names. */
-function given(
+function planValues(
   { needs }: InstallPlan,
   values: Readonly<Record<string, string>>,
 ): Readonly<Record<string, readonly string[]>> {

@@ -4,7 +4,7 @@ import type { LibraryLeaf, LibraryPage } from './contract.ts'
 
 const defaultLimit = 200
 const maxResources = 1_000
-const charactersOfToken = 4
+const charactersPerToken = 4
 
 /** The nodes below a place of the tree, as one page. */
 export function libraryPage(
@@ -40,8 +40,8 @@ export function resourcesUnder(
     }
     for (const child of children) collect(child)
   }
-  const here = nodeAt(tree, path)
-  for (const node of here === undefined ? (path.length === 0 ? tree : []) : [here]) collect(node)
+  const start = nodeAt(tree, path)
+  for (const node of start === undefined ? (path.length === 0 ? tree : []) : [start]) collect(node)
   return { resources, total }
 }
 
@@ -71,7 +71,7 @@ function leafOf(entry: CatalogResource | CatalogTemplate): LibraryLeaf {
     title: title ?? name,
     ...(isTemplate && { isTemplate: true as const }),
     ...(mimeType !== undefined && { mimeType }),
-    ...(size !== undefined && { tokens: Math.ceil(size / charactersOfToken) }),
+    ...(size !== undefined && { tokens: Math.ceil(size / charactersPerToken) }),
     ...(annotations?.priority !== undefined && { priority: annotations.priority }),
     ...(isForPersonOnly(annotations) && { isForPersonOnly: true as const }),
   }

@@ -29,7 +29,7 @@ import type { TopicSource } from './topic.ts'
 import type { Change } from './view.ts'
 
 /** Milliseconds in which pieces of a model's text are combined into one change. */
-const joinMs = 33
+const textFlushMs = 33
 /** Milliseconds for which a conversation without subscribers stays open. */
 const idleMs = 60_000
 /** Maximum queued messages. */
@@ -41,8 +41,9 @@ const defaultContextTokens = 128_000
 const contextPriority = 0.8
 const contextTimeoutMs = 5_000
 /** Maximum characters of a call's result in its row, as JSON. */
-const shownResult = 200_000
+const maxResultCharacters = 200_000
 
+/** The host of conversations, and the models that can answer. */
 export interface ConversationServiceOptions {
   host: Host
   /** The models; the first is the default. */
@@ -58,51 +59,54 @@ export class LiveConversation {
   /** The id of the stored conversation. */
   readonly id: string
   readonly #service: ConversationServiceOptions
-  readonly #closed: () => void
+  readonly #onClosed: () => void
   readonly #listeners = new Set<(changes: readonly Change<ConversationRow>[]) => void>()
   readonly #queued: (Message & { done: PromiseWithResolvers<Turn | undefined> })[] = []
   readonly #calls = new Map<string, { key: string; row: CallRow }>()
   /** When calls were sent, and their durations, by activity row. */
   readonly #sentAt = new Map<number, number>()
-  readonly #started = new Map<number, number>()
-  readonly #off: () => void
+  readonly #durations = new Map<number, number>()
+  readonly #unsubscribe: () => void
   #options: Omit<OpenOptions, 'id'>
   #conversation: Conversation
-  #places: number
+  #entryCount: number
   #callCount = 0
   #partial: string | undefined
-  #joined = ''
-  #joining: NodeJS.Timeout | undefined
+  #pendingText = ''
+  #flushTimer: NodeJS.Timeout | undefined
   #turn:
     | { by: string; message?: string; stop: AbortController; state: 'answering' | 'summarizing' }
     | undefined
   #wait: ModelWait | undefined
   #fault: Fault | undefined
-  #last: Pick<Turn, 'stopReason' | 'callsNotRun'> | undefined
+  #lastTurn: Pick<Turn, 'stopReason' | 'callsNotRun'> | undefined
   #unfinished: readonly string[]
   /** Copies of resources that the model already has. */
   readonly #sent = new Set<string>()
-  #idle: NodeJS.Timeout | undefined
+  #idleTimer: NodeJS.Timeout | undefined
 
   constructor(
     id: string | undefined,
     options: Omit<OpenOptions, 'id'>,
     service: ConversationServiceOptions,
-    closed: () => void,
+    onClosed: () => void,
   ) {
     this.#service = service
     this.#options = options
-    this.#closed = closed
-    this.#conversation = this.#begin(id, id === undefined ? this.#firstModel() : this.#modelOf(id))
+    this.#onClosed = onClosed
+    this.#conversation = this.#createConversation(
+      id,
+      id === undefined ? this.#firstModel() : this.#modelOf(id),
+    )
     this.id = this.#conversation.id
     this.#unfinished = this.#conversation.unfinished.map(({ name }) => name)
-    this.#places = service.host.conversations.count(this.id)
-    if (this.#places > 0) this.#knowSent()
-    this.#off = service.host.on(
-      (event) => this.#happened(event),
+    this.#entryCount = service.host.conversations.count(this.id)
+    if (this.#entryCount > 0) this.#markSentAttachments()
+    this.#unsubscribe = service.host.on(
+      (event) => this.#onHostEvent(event),
       ['conversation', 'attached', 'call', 'progress'],
     )
-    this.#idleSoon()
+    this.#scheduleClose()
   }
 
   /** Whether a turn or a summary is running. */
@@ -115,10 +119,10 @@ export class LiveConversation {
     rows: () => this.#rows(),
     follow: ({ push }) => {
       this.#listeners.add(push)
-      clearTimeout(this.#idle)
+      clearTimeout(this.#idleTimer)
       return () => {
         this.#listeners.delete(push)
-        this.#idleSoon()
+        this.#scheduleClose()
       }
     },
   }
@@ -144,20 +148,21 @@ export class LiveConversation {
    * rejects if the model failed.
    * @throws McpError 'LIMIT' if too many messages are queued
    */
-  async say(said: Saying, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
-    if ((said.text ?? '').trim() === '' && (said.messages ?? []).length === 0)
+  async say(input: Saying, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
+    if ((input.text ?? '').trim() === '' && (input.messages ?? []).length === 0)
       throw new McpError('INVALID', 'The message is empty: give a text or messages.')
     if (this.#queued.some((queued) => queued.id === id))
       throw new McpError('CONFLICT', 'A message with this id is queued already.')
-    if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer({ id, said, by })
+    if (this.#turn === undefined && this.#queued.length === 0)
+      return await this.#answer({ id, said: input, by })
     if (this.#queued.length >= maxQueued)
       throw new McpError(
         'LIMIT',
         `${maxQueued} messages are queued already. Wait for the turn to end, or stop it.`,
       )
-    const queued = { id, said, by, done: Promise.withResolvers<Turn | undefined>() }
+    const queued = { id, said: input, by, done: Promise.withResolvers<Turn | undefined>() }
     this.#queued.push(queued)
-    this.#emit([{ set: `queued:${id}`, row: { kind: 'queued', id, said, by } }])
+    this.#emit([{ set: `queued:${id}`, row: { kind: 'queued', id, said: input, by } }])
     return await queued.done.promise
   }
 
@@ -187,25 +192,25 @@ export class LiveConversation {
   /** @throws McpError 'NOT_FOUND' if there is no such model */
   setModel(id: string): void {
     this.#conversation.model = this.#model(id)
-    this.#emit([this.#info()])
+    this.#emit([this.#infoChange()])
   }
 
   /** Adds the result of a call that an earlier program made. */
   addLateResult(name: string, call: BrokeredCall): void {
-    if (this.#turn === undefined) this.#catchUp()
+    if (this.#turn === undefined) this.#loadNewEntries()
     this.#conversation.addLateResult(name, call)
   }
 
   /** Replaces the title. */
   setTitle(title: string): void {
     this.#conversation.title = title
-    this.#emit([this.#info()])
+    this.#emit([this.#infoChange()])
   }
 
   /** Switches tools on or off for the model. @throws McpError 'NOT_FOUND' if a pattern matches nothing */
   switchTools(on: boolean, patterns: readonly string[]): void {
     this.#conversation.switchTools(on, patterns)
-    this.#emit([this.#info()])
+    this.#emit([this.#infoChange()])
   }
 
   /** Asks the model for a summary. Changes nothing. */
@@ -213,8 +218,8 @@ export class LiveConversation {
     return await this.#run({ by, state: 'summarizing' }, (signal) =>
       this.#conversation.summarize({
         signal,
-        onText: (delta) => this.#text(delta),
-        onWait: (wait) => this.#waits(wait),
+        onText: (delta) => this.#onText(delta),
+        onWait: (wait) => this.#onWait(wait),
       }),
     )
   }
@@ -242,16 +247,16 @@ export class LiveConversation {
 
   /** Reads what other programs added, unless a turn runs. */
   refresh(): void {
-    if (this.#turn === undefined) this.#catchUp()
+    if (this.#turn === undefined) this.#loadNewEntries()
   }
 
   /** Stops the running turn and releases the conversation. */
   close(): void {
-    clearTimeout(this.#idle)
-    clearTimeout(this.#joining)
+    clearTimeout(this.#idleTimer)
+    clearTimeout(this.#flushTimer)
     this.stop('the host')
-    this.#off()
-    this.#closed()
+    this.#unsubscribe()
+    this.#onClosed()
     this.#service.host.endConversation(this.id)
   }
 
@@ -271,8 +276,8 @@ export class LiveConversation {
   }
 
   #firstModel(): Model {
-    const { model: wanted } = this.#options
-    const model = wanted === undefined ? this.#service.models()[0] : this.#model(wanted)
+    const { model: requestedModel } = this.#options
+    const model = requestedModel === undefined ? this.#service.models()[0] : this.#model(requestedModel)
     if (model === undefined)
       throw new McpError('INVALID', 'There is no model. Set the key of a provider, or name one.')
     return model
@@ -289,37 +294,37 @@ export class LiveConversation {
     )
   }
 
-  #begin(resume: string | undefined, model: Model): Conversation {
+  #createConversation(resume: string | undefined, model: Model): Conversation {
     const { host } = this.#service
     const { code, maxCalls } = this.#options
     return createConversation({
       host,
       model,
       ...defined({ resume, codeMode: code, maxCalls }),
-      onLate: (event) => this.#called(event),
+      onLate: (event) => this.#onToolCall(event),
     })
   }
 
-  async #answer({ id, said, by }: Message): Promise<Turn> {
+  async #answer({ id, said: input, by }: Message): Promise<Turn> {
     try {
       return await this.#run({ by, message: id, state: 'answering' }, async (signal) => {
-        this.#catchUp()
+        this.#loadNewEntries()
         this.#unfinished = []
         if (this.#options.context !== false && this.#conversation.messages.length === 0)
-          await this.#include(signal)
+          await this.#includeContextSafely(signal)
         const messages = [
           ...this.#service.host.apps.takeContext(this.id).map(userText),
-          ...(said.messages ?? []),
-          ...(said.text === undefined || said.text.trim() === '' ? [] : [userText(said.text)]),
+          ...(input.messages ?? []),
+          ...(input.text === undefined || input.text.trim() === '' ? [] : [userText(input.text)]),
         ]
         const turn = await this.#conversation.say(messages, {
           attached: this.#takeAttached(),
           signal,
-          onText: (delta) => this.#text(delta),
-          onToolCall: (event) => this.#called(event),
-          onWait: (wait) => this.#waits(wait),
+          onText: (delta) => this.#onText(delta),
+          onToolCall: (event) => this.#onToolCall(event),
+          onWait: (wait) => this.#onWait(wait),
         })
-        this.#last = turn
+        this.#lastTurn = turn
         return turn
       })
     } catch (error) {
@@ -327,36 +332,36 @@ export class LiveConversation {
       if (error instanceof McpError && error.details['conversation'] === this.id) this.refresh()
       throw error
     } finally {
-      this.#next()
+      this.#answerNext()
     }
   }
 
   /** Another program may have continued the conversation since it was opened here. */
-  #catchUp(): void {
+  #loadNewEntries(): void {
     const { conversations } = this.#service.host
-    if (conversations.count(this.id) <= this.#places) return
-    this.#added(this.#places, conversations.entries(this.id, this.#places))
-    this.#conversation = this.#begin(this.id, this.#conversation.model)
-    this.#emit([this.#info()])
+    if (conversations.count(this.id) <= this.#entryCount) return
+    this.#onEntries(this.#entryCount, conversations.entries(this.id, this.#entryCount))
+    this.#conversation = this.#createConversation(this.id, this.#conversation.model)
+    this.#emit([this.#infoChange()])
   }
 
   /** Attachments older than the last turn of a reopened conversation were sent with it. */
-  #knowSent(): void {
+  #markSentAttachments(): void {
     const { host } = this.#service
     const { lastAt } = host.conversations.find(this.id)
     for (const copy of host.library.attached(this.id)) if (copy.at <= lastAt) this.#sent.add(copyKey(copy))
   }
 
-  #happened(event: HostEvent): void {
-    if (event.type === 'conversation' && event.id === this.id) this.#added(event.from, event.entries)
-    else if (event.type === 'attached' && event.conversation === this.id) this.#emit([this.#attachedRow()])
+  #onHostEvent(event: HostEvent): void {
+    if (event.type === 'conversation' && event.id === this.id) this.#onEntries(event.from, event.entries)
+    else if (event.type === 'attached' && event.conversation === this.id) this.#emit([this.#attachedChange()])
     else if (event.type === 'call' && event.call.conversation === this.id) {
       const { activity } = event.call
       if (event.state === 'begins') {
         this.#sentAt.set(activity, performance.now())
         this.#changeRunning({ sent: true })
       } else {
-        this.#started.set(activity, performance.now() - (this.#sentAt.get(activity) ?? performance.now()))
+        this.#durations.set(activity, performance.now() - (this.#sentAt.get(activity) ?? performance.now()))
         this.#sentAt.delete(activity)
       }
     } else if (event.type === 'progress' && this.#sentAt.has(event.activity)) {
@@ -377,7 +382,7 @@ export class LiveConversation {
     return this.#service.contextTokens(this.#conversation.model)
   }
 
-  async #include(signal: AbortSignal): Promise<void> {
+  async #includeContextSafely(signal: AbortSignal): Promise<void> {
     try {
       await this.includeContext(AbortSignal.any([signal, AbortSignal.timeout(contextTimeoutMs)]))
     } catch (error) {
@@ -389,10 +394,10 @@ export class LiveConversation {
 
   /** Attached resources that the model does not have yet; they count as sent from here on. */
   #takeAttached(): readonly AttachedCopy[] {
-    const fresh = this.#waitingCopies()
-    for (const copy of fresh) this.#sent.add(copyKey(copy))
-    this.#emit([this.#attachedRow()])
-    return fresh
+    const newItems = this.#waitingCopies()
+    for (const copy of newItems) this.#sent.add(copyKey(copy))
+    this.#emit([this.#attachedChange()])
+    return newItems
   }
 
   #waitingCopies(): AttachedCopy[] {
@@ -405,12 +410,12 @@ export class LiveConversation {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     if (this.#turn !== undefined) throw new McpError('CONFLICT', 'The conversation is still answering.')
-    clearTimeout(this.#idle)
+    clearTimeout(this.#idleTimer)
     const stop = new AbortController()
     this.#turn = { ...turn, stop }
     this.#fault = undefined
-    this.#last = undefined
-    this.#emit([this.#info()])
+    this.#lastTurn = undefined
+    this.#emit([this.#infoChange()])
     try {
       return await work(stop.signal)
     } catch (error) {
@@ -419,31 +424,31 @@ export class LiveConversation {
     } finally {
       this.#turn = undefined
       this.#wait = undefined
-      this.#started.clear()
+      this.#durations.clear()
       this.#flushText()
-      this.#emit([...this.#withoutPartial(), this.#info()])
-      this.#idleSoon()
+      this.#emit([...this.#withoutPartial(), this.#infoChange()])
+      this.#scheduleClose()
     }
   }
 
-  #next(): void {
+  #answerNext(): void {
     const next = this.#queued.shift()
     if (next === undefined) return
     this.#emit([{ remove: `queued:${next.id}` }])
     this.#answer(next).then(next.done.resolve, next.done.reject)
   }
 
-  #text(delta: string): void {
-    this.#joined += delta
+  #onText(delta: string): void {
+    this.#pendingText += delta
     this.#wait = undefined
-    this.#joining ??= setTimeout(() => this.#flushText(), joinMs)
+    this.#flushTimer ??= setTimeout(() => this.#flushText(), textFlushMs)
   }
 
   #flushText(): void {
-    clearTimeout(this.#joining)
-    this.#joining = undefined
-    const text = this.#joined
-    this.#joined = ''
+    clearTimeout(this.#flushTimer)
+    this.#flushTimer = undefined
+    const text = this.#pendingText
+    this.#pendingText = ''
     if (text === '') return
     if (this.#partial === undefined) {
       this.#partial = text
@@ -456,20 +461,20 @@ export class LiveConversation {
 
   /** Removes the row of the partial reply; returns the change. */
   #withoutPartial(): Change<ConversationRow>[] {
-    clearTimeout(this.#joining)
-    this.#joining = undefined
-    this.#joined = ''
+    clearTimeout(this.#flushTimer)
+    this.#flushTimer = undefined
+    this.#pendingText = ''
     if (this.#partial === undefined) return []
     this.#partial = undefined
     return [{ remove: 'partial' }]
   }
 
-  #waits(wait: ModelWait): void {
+  #onWait(wait: ModelWait): void {
     this.#wait = wait
-    this.#emit([this.#info()])
+    this.#emit([this.#infoChange()])
   }
 
-  #called(event: ToolCallEvent): void {
+  #onToolCall(event: ToolCallEvent): void {
     if (event.type === 'start') {
       this.#callCount += 1
       const key = `call:${this.#callCount}`
@@ -492,46 +497,47 @@ export class LiveConversation {
     else if (event.type === 'end') {
       const { activity, denied, cancelled, result, decision } = event
       const { progress: _, ...row } = known.row
-      const taken = activity === undefined ? undefined : this.#started.get(activity)
+      const durationMs = activity === undefined ? undefined : this.#durations.get(activity)
       known.row = {
         ...row,
         state: 'done',
-        ...(taken !== undefined && { durationMs: Math.round(taken) }),
+        ...(durationMs !== undefined && { durationMs: Math.round(durationMs) }),
         ...(denied && { denied }),
         ...defined({ activity, cancelled, decision }),
         ...(result.isError === true && { isError: true }),
-        ...(JSON.stringify(result).length <= shownResult && { result }),
+        ...(JSON.stringify(result).length <= maxResultCharacters && { result }),
       }
     }
     this.#emit([{ set: known.key, row: known.row }])
   }
 
   /** Entries were stored, by this host or by another program. */
-  #added(from: number, entries: readonly ConversationEntry[]): void {
-    const fresh = entries.slice(Math.max(0, this.#places - from))
-    const isReply = fresh.some((entry) => entry.kind === 'message' && entry.by === 'model')
-    const first = Math.max(from, this.#places)
-    this.#places = first + fresh.length
+  #onEntries(from: number, entries: readonly ConversationEntry[]): void {
+    const newItems = entries.slice(Math.max(0, this.#entryCount - from))
+    const isReply = newItems.some((entry) => entry.kind === 'message' && entry.by === 'model')
+    const first = Math.max(from, this.#entryCount)
+    this.#entryCount = first + newItems.length
     this.#emit([
-      ...fresh.map((entry, n): Change<ConversationRow> => {
+      ...newItems.map((entry, n): Change<ConversationRow> => {
         const place = first + n
         return { set: `entry:${place}`, row: { kind: 'entry', place, entry } }
       }),
       ...(isReply ? this.#withoutPartial() : []),
-      this.#info(),
+      this.#infoChange(),
     ])
   }
 
   *#rows(): Iterable<readonly [string, ConversationRow]> {
     const { host } = this.#service
     yield ['info', this.#infoRow()]
-    if (this.#places > 0) {
+    if (this.#entryCount > 0) {
       for (const [place, entry] of host.conversations.entries(this.id).entries())
         yield [`entry:${place}`, { kind: 'entry', place, entry }]
     }
     for (const { key, row } of this.#calls.values()) yield [key, row]
     if (this.#partial !== undefined) yield ['partial', { kind: 'partial', text: this.#partial }]
-    for (const { id, said, by } of this.#queued) yield [`queued:${id}`, { kind: 'queued', id, said, by }]
+    for (const { id, said: input, by } of this.#queued)
+      yield [`queued:${id}`, { kind: 'queued', id, said: input, by }]
     yield ['attached', { kind: 'attached', copies: this.#waitingCopies() }]
   }
 
@@ -553,18 +559,18 @@ export class LiveConversation {
         message: this.#turn?.message,
         wait: this.#wait,
         fault: this.#fault,
-        stopReason: this.#last?.stopReason,
-        callsNotRun: this.#last?.callsNotRun,
+        stopReason: this.#lastTurn?.stopReason,
+        callsNotRun: this.#lastTurn?.callsNotRun,
       }),
       ...(this.#unfinished.length > 0 && { unfinished: this.#unfinished }),
     }
   }
 
-  #info(): Change<ConversationRow> {
+  #infoChange(): Change<ConversationRow> {
     return { set: 'info', row: this.#infoRow() }
   }
 
-  #attachedRow(): Change<ConversationRow> {
+  #attachedChange(): Change<ConversationRow> {
     return { set: 'attached', row: { kind: 'attached', copies: this.#waitingCopies() } }
   }
 
@@ -572,10 +578,10 @@ export class LiveConversation {
     for (const listener of this.#listeners) listener(changes)
   }
 
-  #idleSoon(): void {
-    clearTimeout(this.#idle)
+  #scheduleClose(): void {
+    clearTimeout(this.#idleTimer)
     if (this.#listeners.size > 0 || this.#turn !== undefined) return
-    this.#idle = setTimeout(() => this.close(), idleMs).unref()
+    this.#idleTimer = setTimeout(() => this.close(), idleMs).unref()
   }
 }
 

@@ -22,12 +22,12 @@ type Run<M extends MethodName> = (
 ) => Methods[M]['result'] | Promise<Methods[M]['result']>
 
 /** The result of a method without one. */
-const none = (_work: unknown): null => null
+const toNull = (_work: unknown): null => null
 
 const methods: { readonly [M in MethodName]: Run<M> } = {
   'host.status': (_, service) => service.status(),
   'host.stop': ({ now = false }, service) => service.requestStop(now),
-  'host.sync': async (_, service) => none(await service.sync()),
+  'host.sync': async (_, service) => toNull(await service.sync()),
   'surface.attach': (info, service, { closed }) => {
     service.surfaces.attach(info, closed)
     // A new server's definitions may wait for approval.
@@ -49,10 +49,10 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'catalog.complete': ({ server, params }, { host }, { signal }) => host.complete(server, params, { signal }),
   'servers.list': (_, service) => service.servers(),
-  'servers.start': async ({ servers }, service, { signal }) => none(await service.start(servers, signal)),
+  'servers.start': async ({ servers }, service, { signal }) => toNull(await service.start(servers, signal)),
   'servers.details': ({ server }, { host }) => host.details(server) ?? null,
   'servers.ping': ({ server }, { host }, { signal }) => host.ping(server, { signal }),
-  'servers.setLogLevel': async ({ server, level }, { host }) => none(await host.setLogLevel(server, level)),
+  'servers.setLogLevel': async ({ server, level }, { host }) => toNull(await host.setLogLevel(server, level)),
   'runs.start': ({ request, attached = false, asks = true }, service, { name: by, closed }) =>
     service.startRun(request, { by, asks, ...(attached && { signal: closed }) }),
   'runs.perform': async (
@@ -74,10 +74,10 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   },
   'runs.get': ({ id }, { runs }) => runs.get(id),
   'runs.wait': ({ id }, { runs }, { signal }) => runs.wait(id, signal),
-  'runs.stop': ({ id }, { runs }, { name: by }) => none(runs.stop(id, by)),
+  'runs.stop': ({ id }, { runs }, { name: by }) => toNull(runs.stop(id, by)),
   'tasks.list': (_, { host }) => host.tasks.list(),
   'tasks.result': ({ id }, { host }, { signal }) => host.tasks.result(id, { signal }),
-  'tasks.cancel': async ({ id }, { host }) => none(await host.tasks.cancel(id)),
+  'tasks.cancel': async ({ id }, { host }) => toNull(await host.tasks.cancel(id)),
   'apps.open': ({ tool, ...options }, { host }, { signal, closed }) =>
     host.apps.open(tool, { ...options, signal, closed }),
   'apps.request': ({ id, ...request }, { host, conversations }, { signal, name: by }) =>
@@ -91,12 +91,13 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
           .catch(() => {})
       },
     }),
-  'apps.close': ({ id }, { host }) => none(host.apps.close(id)),
+  'apps.close': ({ id }, { host }) => toNull(host.apps.close(id)),
   'apps.consents': (_, { host }) => host.apps.consents(),
   'apps.forget': ({ identity, uri }, { host }) => host.apps.forget(identity, uri),
   'inbox.list': (filter, service) => service.questions(filter),
   'inbox.get': ({ id }, service) => service.question(id) ?? null,
-  'inbox.answer': ({ id, answer, seen }, service, { name: by }) => none(service.answer(id, answer, by, seen)),
+  'inbox.answer': ({ id, answer, seen }, service, { name: by }) =>
+    toNull(service.answer(id, answer, by, seen)),
   'inbox.defer': ({ id }, { surfaces }) => surfaces.defer(id),
   'inbox.refusal': ({ id }, { host }) => host.inbox.refusal(id) ?? null,
   'inbox.resumed': async ({ id }, { host }) => (await host.inbox.resumed(id)) ?? null,
@@ -116,13 +117,15 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     service.conversationsChanged()
     return copy
   },
-  'conversations.setTitle': ({ id, title }, { conversations }) => none(conversations.get(id).setTitle(title)),
-  'conversations.setModel': ({ id, model }, { conversations }) => none(conversations.get(id).setModel(model)),
+  'conversations.setTitle': ({ id, title }, { conversations }) =>
+    toNull(conversations.get(id).setTitle(title)),
+  'conversations.setModel': ({ id, model }, { conversations }) =>
+    toNull(conversations.get(id).setModel(model)),
   'conversations.switchTools': ({ id, on, patterns }, { conversations }) =>
-    none(conversations.get(id).switchTools(on, patterns)),
+    toNull(conversations.get(id).switchTools(on, patterns)),
   'conversations.summarize': ({ id }, { conversations }, { name: by }) => conversations.get(id).summarize(by),
   'conversations.compact': ({ id, summary }, { conversations }) =>
-    none(conversations.get(id).compact(summary)),
+    toNull(conversations.get(id).compact(summary)),
   'conversations.remove': ({ id }, service) => {
     service.host.conversations.remove(id)
     service.conversationsChanged()
@@ -145,8 +148,8 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'library.attach': ({ conversation, refs }, { host }, { signal }) =>
     host.library.attach(conversation, refs, { signal }),
   'library.attached': ({ conversation }, { host }) => host.library.attached(conversation),
-  'library.detach': (given, { host }) => none(host.library.detach(given.conversation, given.ref)),
-  'library.exclude': (given, { host }) => none(host.library.exclude(given.conversation, given.ref)),
+  'library.detach': (given, { host }) => toNull(host.library.detach(given.conversation, given.ref)),
+  'library.exclude': (given, { host }) => toNull(host.library.exclude(given.conversation, given.ref)),
   'library.diff': (given, { host }, { signal }) =>
     host.library.diff(given.conversation, given.ref, { signal }),
   'library.include': ({ conversation, budget }, { conversations }, { signal }) =>
@@ -158,7 +161,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
     host.library.prompt(prompt, args, { ...options, signal }),
   'library.promptValues': ({ prompt }, { host }) => host.promptValues.of(promptNamed(prompt, host)),
   'library.keepPromptValues': ({ prompt, arguments: args }, { host }) =>
-    none(host.promptValues.keep(promptNamed(prompt, host), args)),
+    toNull(host.promptValues.keep(promptNamed(prompt, host), args)),
   'policy.rules': (_, { host }) => ({
     rules: host.policy.rules(),
     defaultVerdict: host.policy.defaultVerdict,
@@ -191,19 +194,19 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'roots.add': ({ folder, name: label }, { host }) => host.roots.add(folder, label),
   'roots.remove': ({ folder }, { host }) => host.roots.remove(folder),
   'roots.excluded': (_, { host }) => host.roots.excluded(),
-  'roots.exclude': ({ pattern }, { host }) => none(host.roots.exclude(pattern)),
+  'roots.exclude': ({ pattern }, { host }) => toNull(host.roots.exclude(pattern)),
   'roots.include': ({ pattern }, { host }) => host.roots.include(pattern),
   'roots.servers': (_, { host }) => host.roots.servers(),
   'roots.preview': ({ server }, { host }) => host.roots.preview(server),
   'roots.allow': ({ server, folders }, { host }, { name: by }) => host.roots.allow(server, by, folders),
-  'roots.deny': async ({ server }, { host }, { name: by }) => none(await host.roots.deny(server, by)),
+  'roots.deny': async ({ server }, { host }, { name: by }) => toNull(await host.roots.deny(server, by)),
   'roots.forget': ({ server }, { host }) => host.roots.forget(server),
   'sampling.usage': (_, { host }) => host.sampling.usage(),
   'sampling.grants': (_, { host }) => host.sampling.grants(),
   'sampling.revoke': ({ id }, { host }) => host.sampling.revoke(id),
   'sampling.preview': (params, { host }) => host.sampling.preview(params),
   'secrets.names': (_, { host }) => host.secrets.names(),
-  'secrets.set': async ({ name: secret, value }, { host }) => none(await host.secrets.set(secret, value)),
+  'secrets.set': async ({ name: secret, value }, { host }) => toNull(await host.secrets.set(secret, value)),
   'secrets.remove': ({ name: secret }, { host }) => host.secrets.remove(secret),
   'secrets.missing': (_, { host }) => host.secrets.missing(),
   'secrets.list': (_, service) => service.listSecrets(),

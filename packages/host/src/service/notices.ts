@@ -9,6 +9,7 @@ const maxStored = 500
 /** An event of the host that is a notice. */
 type HostNotice = Extract<HostEvent, { type: Notice['type'] }>
 
+/** The types of host events that are notices. */
 export const noticeTypes: readonly HostNotice['type'][] = [
   'log',
   'stderr',
@@ -21,6 +22,7 @@ export const noticeTypes: readonly HostNotice['type'][] = [
   'resource-updated',
 ]
 
+/** Whether an event is stored as a notice. */
 export function isNotice(event: HostEvent): event is HostNotice {
   return noticeTypes.some((type) => type === event.type)
 }

@@ -115,8 +115,7 @@ const configChange = z.discriminatedUnion('kind', [
   }),
 ])
 
-/** Every method of the contract: its parameter schema and its implementation. */
-
+/** The schema of every method's parameters. */
 const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = {
   'host.status': none,
   'host.stop': z.strictObject({ now: z.boolean().exactOptional() }),

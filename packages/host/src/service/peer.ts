@@ -11,31 +11,31 @@ import type { Position, TopicUpdate } from './topic.ts'
 const maxStoredResults = 500
 const maxStoredCharacters = 33_554_432
 /** Buffered bytes above which topic changes are dropped; whole rows follow later. */
-const staleBytes = 4_194_304
+const maxBufferedBytes = 4_194_304
 /** Buffered bytes below which the rows of such a topic are sent. */
-const freshBytes = 262_144
+const resumeBelowBytes = 262_144
 /** Buffered bytes above which the connection is closed. */
 const maxUnsent = 33_554_432
 /** Interval in milliseconds of checking whether a slow client has caught up. */
 const drainPollMs = 50
 /** Milliseconds for which a disconnected client can return. */
-const returnMs = 15_000
+const reconnectMs = 15_000
 const maxCalls = 1_000
 
 /** The state of a client across its connections. */
 interface ClientRecord {
   readonly id: string
   readonly name: string
-  readonly results: Results
+  readonly results: StoredResponses
   /** Calls with effects in progress: they continue without a connection. */
   readonly running: Set<AbortController>
-  readonly gone: AbortController
+  readonly closed: AbortController
   peer: Peer | undefined
-  leaving: NodeJS.Timeout | undefined
+  forgetTimer: NodeJS.Timeout | undefined
 }
 
 /** The frames that answer a client's calls with effects, so that no call runs twice. */
-class Results {
+class StoredResponses {
   readonly #frames = new Map<number, { readonly frame: Promise<string>; characters: number }>()
   #characters = 0
   /** The last call whose frame was dropped. */
@@ -136,7 +136,7 @@ export class PeerServer {
   #record(id: string, name: string, peer: Peer): { record: ClientRecord; isKnown: boolean } {
     const known = this.#clients.get(id)
     if (known !== undefined) {
-      clearTimeout(known.leaving)
+      clearTimeout(known.forgetTimer)
       known.peer?.close('the client reconnected')
       known.peer = peer
       return { record: known, isKnown: true }
@@ -144,11 +144,11 @@ export class PeerServer {
     const record: ClientRecord = {
       id,
       name,
-      results: new Results(),
+      results: new StoredResponses(),
       running: new Set(),
-      gone: new AbortController(),
+      closed: new AbortController(),
       peer,
-      leaving: undefined,
+      forgetTimer: undefined,
     }
     this.#clients.set(id, record)
     for (const listener of this.#listeners) listener()
@@ -161,14 +161,14 @@ export class PeerServer {
     if (record === undefined || record.peer !== peer) return
     record.peer = undefined
     if (peer.isFinal) this.#forget(record)
-    else record.leaving = setTimeout(() => this.#forget(record), returnMs)
+    else record.forgetTimer = setTimeout(() => this.#forget(record), reconnectMs)
   }
 
   #forget(record: ClientRecord): void {
-    clearTimeout(record.leaving)
+    clearTimeout(record.forgetTimer)
     if (!this.#clients.delete(record.id)) return
     const reason = new McpError('CANCELLED', `${record.name} is gone`)
-    record.gone.abort(reason)
+    record.closed.abort(reason)
     for (const stop of record.running) stop.abort(reason)
     for (const listener of this.#listeners) listener()
   }
@@ -191,7 +191,7 @@ class Peer {
   readonly #topics = new Map<string, () => void>()
   readonly #stale = new Set<string>()
   readonly #calls = new Map<number, { readonly stop: AbortController; readonly isEffect: boolean }>()
-  #draining: NodeJS.Timeout | undefined
+  #drainTimer: NodeJS.Timeout | undefined
 
   constructor(service: HostService, checks: Checks, channel: Channel, context: PeerContext) {
     this.#service = service
@@ -209,7 +209,7 @@ class Peer {
   }
 
   #end(): void {
-    clearInterval(this.#draining)
+    clearInterval(this.#drainTimer)
     for (const unsubscribe of this.#topics.values()) unsubscribe()
     this.#topics.clear()
     // Calls with effects continue: the client may return for the result.
@@ -243,7 +243,7 @@ class Peer {
   }
 
   #call({ call, method, params }: Extract<ClientFrame, { call: number }>, record: ClientRecord): void {
-    const { results, running, name, gone } = record
+    const { results, running, name, closed } = record
     const known = results.get(call)
     if (known !== undefined) {
       known.then((frame) => this.#sendText(frame))
@@ -259,7 +259,7 @@ class Peer {
     const stop = new AbortController()
     const isEffect = kind?.hasEffect === true
     this.#calls.set(call, { stop, isEffect })
-    const frame = this.#frameOf(call, method, params, { name, signal: stop.signal, closed: gone.signal })
+    const frame = this.#frameOf(call, method, params, { name, signal: stop.signal, closed: closed.signal })
     if (isEffect) {
       // Calls with effects continue without the connection; only the client itself stops them.
       running.add(stop)
@@ -312,19 +312,19 @@ class Peer {
 
   #update(name: string, update: TopicUpdate): void {
     if (this.#stale.has(name)) return
-    if (this.#channel.unsent <= staleBytes) {
+    if (this.#channel.unsent <= maxBufferedBytes) {
       this.#send({ topic: name, ...update })
       return
     }
     this.#stale.add(name)
-    this.#draining ??= setInterval(() => this.#drained(), drainPollMs)
+    this.#drainTimer ??= setInterval(() => this.#sendStaleTopics(), drainPollMs)
   }
 
   /** Sends whole rows of the topics with dropped changes, once the client has caught up. */
-  #drained(): void {
-    if (this.#channel.unsent > freshBytes) return
-    clearInterval(this.#draining)
-    this.#draining = undefined
+  #sendStaleTopics(): void {
+    if (this.#channel.unsent > resumeBelowBytes) return
+    clearInterval(this.#drainTimer)
+    this.#drainTimer = undefined
     for (const name of [...this.#stale]) this.#subscribe(name, undefined)
   }
 

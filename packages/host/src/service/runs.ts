@@ -12,11 +12,12 @@ import type { Change } from './view.ts'
 const maxStoredRuns = 200
 /** Maximum characters of these runs' results as JSON; the oldest are dropped. */
 const maxStoredCharacters = 33_554_432
-/** Maximum doctor steps and the like in a row. */
+/** Maximum characters of a run's label. */
 const maxLabelChars = 200
 /** Maximum changes in the row of a watch. */
 const maxStoredWatched = 100
 
+/** Who starts a run, and callbacks. */
 export interface RunOptions {
   /** The client that starts it, for users. */
   by: string
@@ -25,13 +26,13 @@ export interface RunOptions {
   /** Called with the activity row of the run, once it exists. */
   onActivity?: (activity: number) => void
   /** Called when it ended. */
-  onOver?: () => void
+  onEnd?: () => void
 }
 
 interface RunEntry {
   run: Run
   readonly stop: AbortController
-  readonly over: Promise<void>
+  readonly ended: Promise<void>
   characters: number
 }
 
@@ -60,11 +61,11 @@ export class Runs {
   }
 
   /** Starts it and returns its id at once. */
-  start(request: RunRequest, { by, signal, onActivity, onOver }: RunOptions): string {
+  start(request: RunRequest, { by, signal, onActivity, onEnd }: RunOptions): string {
     const id = randomUUID()
     const stop = new AbortController()
-    const { signal: until, release } = linkSignals(stop.signal, signal)
-    const began = performance.now()
+    const { signal: combinedSignal, release } = linkSignals(stop.signal, signal)
+    const startedAt = performance.now()
     const run: Run = {
       id,
       kind: request.kind,
@@ -80,21 +81,21 @@ export class Runs {
       await null
       let end: Partial<Run>
       try {
-        const result = await this.#perform(request, until, change, onActivity)
+        const result = await this.#perform(request, combinedSignal, change, onActivity)
         end = { state: 'done', result }
       } catch (error) {
         end = { state: 'failed', fault: faultOf(error) }
       }
       change({
         ...end,
-        ...(until.aborted && { state: 'stopped' }),
-        durationMs: Math.round(performance.now() - began),
+        ...(combinedSignal.aborted && { state: 'stopped' }),
+        durationMs: Math.round(performance.now() - startedAt),
       })
       release()
-      onOver?.()
+      onEnd?.()
     }
-    const over = complete()
-    this.#runs.set(id, { run, stop, over, characters: 0 })
+    const ended = complete()
+    this.#runs.set(id, { run, stop, ended, characters: 0 })
     this.#changed(id, run)
     this.#trim()
     return id
@@ -102,22 +103,22 @@ export class Runs {
 
   /** @throws McpError 'NOT_FOUND' if there is no such run, or it was dropped */
   get(id: string): Run {
-    return this.#kept(id).run
+    return this.#entry(id).run
   }
 
   /** Resolves with the run when it ended. */
   async wait(id: string, signal?: AbortSignal): Promise<Run> {
-    const entry = this.#kept(id)
-    await orAborted(entry.over, signal)
+    const entry = this.#entry(id)
+    await orAborted(entry.ended, signal)
     return entry.run
   }
 
   /** Cancels it; no effect if it ended. */
   stop(id: string, by: string): void {
-    this.#kept(id).stop.abort(new McpError('CANCELLED', `${by} stopped it`))
+    this.#entry(id).stop.abort(new McpError('CANCELLED', `${by} stopped it`))
   }
 
-  #kept(id: string): RunEntry {
+  #entry(id: string): RunEntry {
     const entry = this.#runs.get(id)
     if (entry === undefined)
       throw new McpError('NOT_FOUND', `There is no run ${id}, or it ended too long ago.`)
@@ -187,17 +188,17 @@ export class Runs {
     let count = 0
     let acknowledged: NonNullable<Run['watched']>['acknowledged'] | undefined
     let changes: NonNullable<Run['watched']>['changes'] = []
-    const show = (): void => {
+    const publish = (): void => {
       if (acknowledged !== undefined) change({ watched: { acknowledged, changes } })
     }
-    const watch = await this.#host.watch(server, uris, (one) => {
+    const watch = await this.#host.watch(server, uris, (serverChange) => {
       count += 1
-      const next = { number: count, at: new Date().toISOString(), change: one }
+      const next = { number: count, at: new Date().toISOString(), change: serverChange }
       changes = [...changes, next].slice(-maxStoredWatched)
-      show()
+      publish()
     })
     acknowledged = watch.acknowledged
-    show()
+    publish()
     const close = (): void => void watch.close()
     signal.addEventListener('abort', close, { once: true })
     if (signal.aborted) close()
@@ -219,10 +220,10 @@ export class Runs {
 
   /** Drops the oldest ended runs beyond the limits. */
   #trim(): void {
-    for (const [id, kept] of this.#runs) {
+    for (const [id, entry] of this.#runs) {
       if (this.#runs.size <= maxStoredRuns && this.#characters <= maxStoredCharacters) return
-      if (kept.run.state === 'running') continue
-      this.#characters -= kept.characters
+      if (entry.run.state === 'running') continue
+      this.#characters -= entry.characters
       this.#runs.delete(id)
       this.#emit([{ remove: id }])
     }

@@ -46,7 +46,7 @@ const maxStoredSettled = 50
 const maxStoredActivities = 200
 /** Maximum tokens of a test reply: reasoning models need more than the one word. */
 const maxTestTokens = 1_024
-const testMs = 60_000
+const testTimeoutMs = 60_000
 /** Maximum questions whose activities are remembered. */
 const maxStoredQuestions = 2_000
 
@@ -108,10 +108,10 @@ export class HostService {
   readonly #questionRows = new Map<string, readonly number[]>()
   readonly #deferred = new Set<string>()
   /** Runs whose questions fail if no surface of their own client can show them, by activity row. */
-  readonly #unasked = new Set<number>()
+  readonly #failingRuns = new Set<number>()
   readonly #notices = new Notices()
   readonly #conversationListeners = new Set<() => void>()
-  readonly #ends: (() => void)[] = []
+  readonly #cleanups: (() => void)[] = []
   #catalogVersion = 0
   /** Starts of servers that are not finished, by name. */
   readonly #starting = new Map<string, Promise<void>>()
@@ -127,21 +127,21 @@ export class HostService {
       onStop: _onStop,
       configuration,
       environment: _env,
-      ...given
+      ...hostOptions
     } = options
     this.#options = options
     this.version = version
     this.build = build
     this.surfaces = new Surfaces(
-      (question) => (this.#questionRows.get(question) ?? []).some((row) => this.#unasked.has(row)),
+      (question) => (this.#questionRows.get(question) ?? []).some((row) => this.#failingRuns.has(row)),
       (question) => {
         const rows = this.#questionRows.get(question) ?? []
         return this.host.tasks.list().some((task) => task.continued === true && rows.includes(task.activity))
       },
     )
-    this.#ends.push(this.surfaces.onChange(() => this.#askForApproval()))
+    this.#cleanups.push(this.surfaces.onChange(() => this.#askForApproval()))
     this.#models = [...options.models]
-    this.host = createHost({ surface: this.surfaces.surface, ...given, models: this.#models })
+    this.host = createHost({ surface: this.surfaces.surface, ...hostOptions, models: this.#models })
     this.runs = new Runs(this.host)
     this.conversations = new ConversationService({
       host: this.host,
@@ -160,10 +160,10 @@ export class HostService {
       const { home } = layers
       const deps = { host: this.host, configuration: this.#configuration, home }
       this.#installs = new InstallService({ ...deps, registry, bundles })
-      if (follow) this.#ends.push(this.#configuration.follow())
+      if (follow) this.#cleanups.push(this.#configuration.follow())
     }
-    this.#ends.push(this.host.on((event) => this.#happened(event), [...noticeTypes, ...followedTypes]))
-    this.#sources = this.#makeSources()
+    this.#cleanups.push(this.host.on((event) => this.#onEvent(event), [...noticeTypes, ...trackedTypes]))
+    this.#sources = this.#createSources()
   }
 
   /**
@@ -172,13 +172,13 @@ export class HostService {
    * or if the user consented since, also in another process.
    */
   async start(names?: readonly string[], signal?: AbortSignal): Promise<void> {
-    const wanted = names ?? [...this.host.connections.keys()]
-    for (const name of wanted) {
+    const requestedServers = names ?? [...this.host.connections.keys()]
+    for (const name of requestedServers) {
       const isUnapproved = this.#needsApproval(name)
       const isNamed = names !== undefined
       if (isUnapproved && !isNamed && (await this.host.consents.needed(name)) !== undefined) continue
-      const isAgain = isUnapproved || this.#mayRecover(name, isNamed)
-      if (this.#starting.has(name) || (this.#started.has(name) && !isAgain)) continue
+      const mayRestart = isUnapproved || this.#mayRecover(name, isNamed)
+      if (this.#starting.has(name) || (this.#started.has(name) && !mayRestart)) continue
       const start = isUnapproved ? this.host.reconnect(name) : this.host.start([name])
       this.#starting.set(name, start)
       start
@@ -187,9 +187,9 @@ export class HostService {
         .then(() => this.#starting.delete(name))
     }
     const canAsk = this.#canAskForApproval
-    await orAborted(Promise.all(wanted.map((name) => this.#starting.get(name))), signal)
+    await orAborted(Promise.all(requestedServers.map((name) => this.#starting.get(name))), signal)
     if (canAsk) return
-    for (const name of wanted) if (this.#needsApproval(name)) this.#unapproved.add(name)
+    for (const name of requestedServers) if (this.#needsApproval(name)) this.#unapproved.add(name)
     this.#askForApproval()
   }
 
@@ -294,23 +294,24 @@ export class HostService {
     return { providers: modelProviders(env), chosen: env['JACKFIELD_MODEL'] ?? null }
   }
 
-  /** @throws McpError 'NOT_FOUND' for an unknown model */
+  /** As the method `models.test`. @throws McpError 'NOT_FOUND' for an unknown model */
   async testModel(id: string, signal: AbortSignal): Promise<ModelTest> {
     const model = this.#models.find((one) => one.id === id) ?? this.#options.findModel?.(id)
     if (model === undefined) throw new McpError('NOT_FOUND', `There is no model "${id}".`)
-    const began = performance.now()
+    const startedAt = performance.now()
     const reply = await model.generate({
       messages: [{ role: 'user', content: { type: 'text', text: 'Answer with the one word: ready' } }],
       maxTokens: maxTestTokens,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(testMs)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(testTimeoutMs)]),
     })
     const text = blocksOf(reply.content)
       .map((block) => (block.type === 'text' ? block.text : ''))
       .join('')
-    const durationMs = Math.round(performance.now() - began)
+    const durationMs = Math.round(performance.now() - startedAt)
     return { text, model: reply.model, durationMs, ...(reply.usage !== undefined && { usage: reply.usage }) }
   }
 
+  /** As the method `secrets.list`. */
   async listSecrets(): Promise<{ kind: string; secrets: { name: string; usedBy: string[] }[] }> {
     const { secrets } = this.host
     const servers = this.#configuration === undefined ? [] : (await this.#configuration.view()).servers
@@ -341,10 +342,10 @@ export class HostService {
       ...options,
       onActivity: (activity) => {
         row = activity
-        if (!asks) this.#unasked.add(activity)
+        if (!asks) this.#failingRuns.add(activity)
       },
-      onOver: () => {
-        if (row !== undefined) this.#unasked.delete(row)
+      onEnd: () => {
+        if (row !== undefined) this.#failingRuns.delete(row)
       },
     })
   }
@@ -392,25 +393,25 @@ export class HostService {
     const conversation: TopicSource<ConversationRow> = {
       rows: () => this.conversations.get(id).topic.rows(),
       follow: (sink) => {
-        const end = this.conversations.get(id).topic.follow(sink)
+        const cleanup = this.conversations.get(id).topic.follow(sink)
         const offStored = this.host.onStored(() => this.conversations.get(id).refresh())
-        return endsOf(() => this.#topics.delete(name), offStored, end)
+        return combineUnsubscribe(() => this.#topics.delete(name), offStored, cleanup)
       },
     }
     return conversation
   }
 
   async close(): Promise<void> {
-    for (const end of this.#ends.splice(0)) end()
+    for (const cleanup of this.#cleanups.splice(0)) cleanup()
     this.conversations.close()
     for (const topic of this.#topics.values()) topic.close()
     await this.host.close()
   }
 
-  #makeSources(): { readonly [T in keyof Topics]: TopicSource<Topics[T]> } {
+  #createSources(): { readonly [T in keyof Topics]: TopicSource<Topics[T]> } {
     const { host } = this
     return {
-      servers: this.#refreshed(
+      servers: this.#refreshedSource(
         () =>
           [...host.connections].map(
             ([name, connection]) => [name, this.#serverRow(name, connection)] as const,
@@ -419,7 +420,11 @@ export class HostService {
       ),
       inbox: this.#inboxSource(),
       runs: this.runs.topic,
-      tasks: this.#refreshed(() => host.tasks.list().map((task) => [task.id, task] as const), ['task'], true),
+      tasks: this.#refreshedSource(
+        () => host.tasks.list().map((task) => [task.id, task] as const),
+        ['task'],
+        true,
+      ),
       conversations: this.#conversationsSource(),
       surfaces: {
         rows: () => this.surfaces.attached.map((row) => [row.id, row] as const),
@@ -431,12 +436,15 @@ export class HostService {
         rows: () => [['version', { version: this.#configuration?.version ?? 0 }]],
         follow: ({ refresh }) => this.#configuration?.onChange(refresh) ?? (() => {}),
       },
-      catalog: this.#refreshed(() => [['version', { version: this.#catalogVersion }]], ['catalog', 'trust']),
+      catalog: this.#refreshedSource(
+        () => [['version', { version: this.#catalogVersion }]],
+        ['catalog', 'trust'],
+      ),
     }
   }
 
   /** A topic whose rows are reloaded after events of these types and, with `stored`, after other programs wrote. */
-  #refreshed<Row>(
+  #refreshedSource<Row>(
     rows: () => Iterable<readonly [string, Row]>,
     types: readonly HostEvent['type'][],
     stored = false,
@@ -444,14 +452,14 @@ export class HostService {
     return {
       rows,
       follow: ({ refresh }) =>
-        endsOf(this.host.on(refresh, types), ...(stored ? [this.host.onStored(refresh)] : [])),
+        combineUnsubscribe(this.host.on(refresh, types), ...(stored ? [this.host.onStored(refresh)] : [])),
     }
   }
 
   /** Conversations were changed, copied or removed, here or in another program. */
   #conversationsSource(): TopicSource<Topics['conversations']> {
     const { host } = this
-    const source = this.#refreshed(
+    const source = this.#refreshedSource(
       () => host.conversations.list({ limit: 200 }).map((facts) => [facts.id, facts] as const),
       ['conversation'],
       true,
@@ -460,7 +468,7 @@ export class HostService {
       ...source,
       follow: (sink) => {
         this.#conversationListeners.add(sink.refresh)
-        return endsOf(source.follow(sink), () => this.#conversationListeners.delete(sink.refresh))
+        return combineUnsubscribe(source.follow(sink), () => this.#conversationListeners.delete(sink.refresh))
       },
     }
   }
@@ -481,7 +489,7 @@ export class HostService {
     return {
       rows,
       follow: ({ push, refresh }) => {
-        const off = this.host.on(
+        const unsubscribe = this.host.on(
           (event) => {
             const row =
               event.type === 'activity'
@@ -498,12 +506,12 @@ export class HostService {
           },
           ['activity', 'activity-started'],
         )
-        return endsOf(off, this.host.onStored(refresh))
+        return combineUnsubscribe(unsubscribe, this.host.onStored(refresh))
       },
     }
   }
 
-  #happened(event: HostEvent): void {
+  #onEvent(event: HostEvent): void {
     if (event.type === 'question' || event.type === 'later') {
       this.#questionRows.set(event.item.id, event.rows)
       const [oldest] = this.#questionRows.keys()
@@ -517,15 +525,15 @@ export class HostService {
 
   #serverRow(name: string, connection: ConnectionState): ServerRow {
     const { host } = this
-    const of = (list: readonly { server: string }[]): number =>
+    const countOf = (list: readonly { server: string }[]): number =>
       list.filter(({ server }) => server === name).length
     return {
       name,
       connection,
-      tools: of(host.tools()),
-      prompts: of(host.prompts()),
-      resources: of(host.resources()),
-      templates: of(host.templates()),
+      tools: countOf(host.tools()),
+      prompts: countOf(host.prompts()),
+      resources: countOf(host.resources()),
+      templates: countOf(host.templates()),
       quarantined: host.trust.server(name).items.filter(({ state }) => state === 'quarantined').length,
       origin: host.origin(name),
     }
@@ -536,16 +544,16 @@ export class HostService {
     let settled: string[] = []
     const rows = (): [string, InboxRow][] => {
       const open = this.questions()
-      const over = this.questions({ state: 'all', limit: maxStoredSettled + open.length })
+      const settledRows = this.questions({ state: 'all', limit: maxStoredSettled + open.length })
         .filter(({ state }) => state !== 'open')
         .slice(-maxStoredSettled)
-      settled = over.map(({ id }) => id)
-      return [...over, ...open].map((row) => [row.id, row])
+      settled = settledRows.map(({ id }) => id)
+      return [...settledRows, ...open].map((row) => [row.id, row])
     }
     return {
       rows,
       follow: ({ push, refresh }) => {
-        const off = this.host.on(
+        const unsubscribe = this.host.on(
           (event) => {
             if (event.type !== 'question' && event.type !== 'later') return
             const row = this.#inboxRow(event.item)
@@ -559,7 +567,7 @@ export class HostService {
           },
           ['question', 'later'],
         )
-        return endsOf(off, this.host.onStored(refresh))
+        return combineUnsubscribe(unsubscribe, this.host.onStored(refresh))
       },
     }
   }
@@ -575,10 +583,10 @@ export class HostService {
 }
 
 /** One function that calls all of these. */
-function endsOf(...ends: (() => void)[]): () => void {
+function combineUnsubscribe(...cleanups: (() => void)[]): () => void {
   return () => {
-    for (const end of ends) end()
+    for (const cleanup of cleanups) cleanup()
   }
 }
 
-const followedTypes: readonly HostEvent['type'][] = ['question', 'later', 'catalog']
+const trackedTypes: readonly HostEvent['type'][] = ['question', 'later', 'catalog']

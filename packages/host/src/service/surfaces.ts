@@ -9,19 +9,19 @@ import type { SurfaceInfo, SurfaceRow } from './contract.ts'
  */
 export class Surfaces {
   readonly #clients = new Map<AbortSignal, SurfaceRow>()
-  readonly #shown = new Map<string, { kind: QuestionKind; defer(): void; fail(error: Error): void }>()
-  readonly #hidden: (question: string) => boolean
-  readonly #waits: (question: string) => boolean
+  readonly #openQuestions = new Map<string, { kind: QuestionKind; defer(): void; fail(error: Error): void }>()
+  readonly #failsAtOnce: (question: string) => boolean
+  readonly #waitsForClient: (question: string) => boolean
   #count = 0
   readonly #listeners = new Set<() => void>()
 
   /**
-   * `unasked`: whether a question belongs to work whose client prefers failure to waiting. `waits`: whether it belongs to work
+   * `failsAtOnce`: whether a question belongs to work whose client prefers failure to waiting. `waitsForClient`: whether it belongs to work
    * without a client, and waits for one that can show it.
    */
-  constructor(unasked: (question: string) => boolean, waits: (question: string) => boolean) {
-    this.#hidden = unasked
-    this.#waits = waits
+  constructor(failsAtOnce: (question: string) => boolean, waitsForClient: (question: string) => boolean) {
+    this.#failsAtOnce = failsAtOnce
+    this.#waitsForClient = waitsForClient
   }
 
   get attached(): readonly SurfaceRow[] {
@@ -35,29 +35,29 @@ export class Surfaces {
   }
 
   /**
-   * Adds the surface of a client, or replaces its previous one, until the client disconnects. `gone` identifies the client. Open
+   * Adds the surface of a client, or replaces its previous one, until the client disconnects. `closed` identifies the client. Open
    * questions stay open afterwards.
    */
-  attach(info: SurfaceInfo, gone: AbortSignal): void {
-    const known = this.#clients.get(gone)
+  attach(info: SurfaceInfo, closed: AbortSignal): void {
+    const known = this.#clients.get(closed)
     if (known === undefined) this.#count += 1
-    this.#clients.set(gone, { ...info, id: known?.id ?? String(this.#count) })
+    this.#clients.set(closed, { ...info, id: known?.id ?? String(this.#count) })
     this.#changed()
     if (known !== undefined) return
     const detach = (): void => {
-      if (!this.#clients.delete(gone)) return
+      if (!this.#clients.delete(closed)) return
       this.#failInputs()
       this.#changed()
     }
-    if (gone.aborted) detach()
-    else gone.addEventListener('abort', detach, { once: true })
+    if (closed.aborted) detach()
+    else closed.addEventListener('abort', detach, { once: true })
   }
 
   /** Defers an open question, so that a conversation continues without its answer; false if it is not shown. */
   defer(question: string): boolean {
-    const shown = this.#shown.get(question)
-    shown?.defer()
-    return shown !== undefined
+    const openQuestion = this.#openQuestions.get(question)
+    openQuestion?.defer()
+    return openQuestion !== undefined
   }
 
   /** The surface given to the host. */
@@ -86,21 +86,21 @@ export class Surfaces {
   ): Show<K> {
     return (question, signal) =>
       new Promise((resolve, reject) => {
-        if (!this.#canShow(kind, question.id, opensPage(question)) && !this.#waits(question.id)) {
+        if (!this.#canShow(kind, question.id, opensPage(question)) && !this.#waitsForClient(question.id)) {
           reject(new NoSurfaceError(this.#names))
           return
         }
         const defer = (): void => {
-          this.#shown.delete(question.id)
+          this.#openQuestions.delete(question.id)
           resolve(undefined)
         }
-        this.#shown.set(question.id, { kind, defer, fail: reject })
-        signal.addEventListener('abort', () => this.#shown.delete(question.id), { once: true })
+        this.#openQuestions.set(question.id, { kind, defer, fail: reject })
+        signal.addEventListener('abort', () => this.#openQuestions.delete(question.id), { once: true })
       })
   }
 
   #canShow(kind: QuestionKind, id: string, opensPage: boolean): boolean {
-    if (this.#hidden(id)) return false
+    if (this.#failsAtOnce(id)) return false
     return [...this.#clients.values()].some(
       ({ kinds, urlElicitation = false }) => kinds.includes(kind) && (!opensPage || urlElicitation),
     )
@@ -108,9 +108,9 @@ export class Surfaces {
 
   /** A server that needs a value fails when no client can ask for it any more, instead of waiting without end. */
   #failInputs(): void {
-    for (const [id, { kind, fail }] of this.#shown) {
+    for (const [id, { kind, fail }] of this.#openQuestions) {
       if (kind !== 'input' || this.#canShow(kind, id, false)) continue
-      this.#shown.delete(id)
+      this.#openQuestions.delete(id)
       fail(new NoSurfaceError(this.#names))
     }
   }

@@ -40,9 +40,9 @@ export class Topic {
   #seq = 0
   #changes: { seq: number; changes: readonly Change<unknown>[]; characters: number }[] = []
   #characters = 0
-  #end: (() => void) | undefined
-  #idle: NodeJS.Timeout | undefined
-  #refreshing = false
+  #stopSource: (() => void) | undefined
+  #idleTimer: NodeJS.Timeout | undefined
+  #isRefreshScheduled = false
 
   constructor(source: TopicSource<unknown>) {
     this.#source = source
@@ -50,21 +50,21 @@ export class Topic {
 
   /** `have`: the subscriber's last position. `update` is called at once, and with each change until the returned function is. */
   subscribe(update: (update: TopicUpdate) => void, have?: Position): () => void {
-    clearTimeout(this.#idle)
-    if (this.#end === undefined) this.#begin()
-    update(this.#since(have))
+    clearTimeout(this.#idleTimer)
+    if (this.#stopSource === undefined) this.#begin()
+    update(this.#updateSince(have))
     this.#subscribers.add(update)
     return () => {
       if (!this.#subscribers.delete(update) || this.#subscribers.size > 0) return
-      this.#idle = setTimeout(() => this.close(), idleMs).unref()
+      this.#idleTimer = setTimeout(() => this.close(), idleMs).unref()
     }
   }
 
   /** Stops watching. A later subscriber gets all rows again. */
   close(): void {
-    clearTimeout(this.#idle)
-    this.#end?.()
-    this.#end = undefined
+    clearTimeout(this.#idleTimer)
+    this.#stopSource?.()
+    this.#stopSource = undefined
     this.#rows.clear()
     this.#changes = []
     this.#characters = 0
@@ -74,16 +74,16 @@ export class Topic {
     this.#epoch = randomUUID()
     this.#seq = 0
     for (const [key, row] of this.#source.rows()) this.#rows.set(key, row)
-    this.#end = this.#source.follow({
+    this.#stopSource = this.#source.follow({
       push: (changes) => this.#push(changes),
       refresh: () => this.#refreshSoon(),
     })
   }
 
-  #since(have: Position | undefined): TopicUpdate {
+  #updateSince(have: Position | undefined): TopicUpdate {
     const position = { epoch: this.#epoch, seq: this.#seq }
-    const first = this.#changes[0]?.seq ?? this.#seq + 1
-    if (have?.epoch === this.#epoch && have.seq <= this.#seq && have.seq >= first - 1) {
+    const firstSeq = this.#changes[0]?.seq ?? this.#seq + 1
+    if (have?.epoch === this.#epoch && have.seq <= this.#seq && have.seq >= firstSeq - 1) {
       const missed = this.#changes.filter(({ seq }) => seq > have.seq)
       return { ...position, changes: missed.flatMap(({ changes }) => changes) }
     }
@@ -91,7 +91,7 @@ export class Topic {
   }
 
   #push(changes: readonly Change<unknown>[]): void {
-    if (changes.length === 0 || this.#end === undefined) return
+    if (changes.length === 0 || this.#stopSource === undefined) return
     applyChanges(this.#rows, changes)
     this.#seq += 1
     const characters = JSON.stringify(changes).length
@@ -103,11 +103,11 @@ export class Topic {
   }
 
   #refreshSoon(): void {
-    if (this.#refreshing) return
-    this.#refreshing = true
+    if (this.#isRefreshScheduled) return
+    this.#isRefreshScheduled = true
     setImmediate(() => {
-      this.#refreshing = false
-      if (this.#end === undefined) return
+      this.#isRefreshScheduled = false
+      if (this.#stopSource === undefined) return
       this.#push(difference(this.#rows, new Map(this.#source.rows())))
     })
   }

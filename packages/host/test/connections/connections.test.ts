@@ -357,9 +357,11 @@ describe('pauses between attempts', () => {
 
   it('end with the fifth failure within a minute', () => {
     const breaker = new Breaker()
-    expect([0, 1, 2, 3].map((at) => breaker.fail(at))).toEqual([false, false, false, false])
-    expect(breaker.fail(59_000)).toBe(true)
+    expect([0, 1, 2, 3].map((at) => breaker.recordFailure(at))).toEqual([false, false, false, false])
+    expect(breaker.recordFailure(59_000)).toBe(true)
     const slow = new Breaker()
-    expect([0, 20_000, 40_000, 60_001, 80_000, 100_000].map((at) => slow.fail(at))).not.toContain(true)
+    expect([0, 20_000, 40_000, 60_001, 80_000, 100_000].map((at) => slow.recordFailure(at))).not.toContain(
+      true,
+    )
   })
 })

@@ -128,10 +128,10 @@ describe('whether a lazy server is idle', () => {
     sleep.endConversation('one')
     expect(sleep.dueMs(traffic)).toBe(1_000)
     now = 1_000
-    traffic.note('sent', { jsonrpc: '2.0', id: 1, method: 'tools/call' })
+    traffic.record('sent', { jsonrpc: '2.0', id: 1, method: 'tools/call' })
     now = 50_000
     expect(sleep.dueMs(traffic)).toBeGreaterThan(0)
-    traffic.note('received', { jsonrpc: '2.0', id: 1, result: {} })
+    traffic.record('received', { jsonrpc: '2.0', id: 1, result: {} })
     expect(sleep.dueMs(traffic)).toBe(1_000)
     now = 51_000
     expect(sleep.dueMs(traffic)).toBe(0)
@@ -142,13 +142,13 @@ describe('whether a lazy server is idle', () => {
 
   it('does not depend on a subscription, nor on cancelled requests', () => {
     const traffic = new Traffic(() => 0)
-    traffic.note('sent', { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' })
+    traffic.record('sent', { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen' })
     expect(traffic.isBusy).toBe(false)
-    traffic.note('sent', { jsonrpc: '2.0', id: 'a', method: 'tools/call' })
-    traffic.note('received', { jsonrpc: '2.0', id: 'a', method: 'sampling/createMessage' })
-    traffic.note('sent', { jsonrpc: '2.0', id: 'a', result: {} })
+    traffic.record('sent', { jsonrpc: '2.0', id: 'a', method: 'tools/call' })
+    traffic.record('received', { jsonrpc: '2.0', id: 'a', method: 'sampling/createMessage' })
+    traffic.record('sent', { jsonrpc: '2.0', id: 'a', result: {} })
     expect(traffic.isBusy).toBe(true)
-    traffic.note('sent', { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } })
+    traffic.record('sent', { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } })
     expect(traffic.isBusy).toBe(false)
   })
 })

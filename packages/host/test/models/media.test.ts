@@ -1,6 +1,6 @@
 import type { ContentBlock, SamplingMessage } from '@jackfield/sdk'
 import { describe, expect, test } from 'vitest'
-import { textBlock } from '../../src/resources/contents.ts'
+import { toMessages } from '../../src/resources/contents.ts'
 import type { Model } from '../../src/types/index.ts'
 import { claude, firstModel, gpt, greeting, local, request, weather } from './asked-models.ts'
 import { type Answer, anthropic, chat, google, ollama, openai, type Provider, provider } from './provider.ts'
@@ -78,7 +78,7 @@ function expectNoBytesAsText(body: unknown): void {
 
 describe('a PDF attached to a message', () => {
   const contents = [{ uri: 'file:///a.pdf', mimeType: 'application/pdf', blob: pdf }]
-  const attached = [...textBlock(contents), ...greeting]
+  const attached = [...toMessages(contents), ...greeting]
 
   test('reaches Anthropic, OpenAI and Google as a document, named by its resource', async () => {
     await using one = await provider(anthropic.message([{ type: 'text', text: 'ok' }]))

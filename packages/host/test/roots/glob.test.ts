@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isMeant } from '../../src/servers/roots/folders.ts'
+import { matchesPattern } from '../../src/servers/roots/folders.ts'
 
 it.each([
   ['/home/me/secret', 'secret', true],
@@ -19,5 +19,5 @@ it.each([
   ['/', '/', true],
   ['/srv', '/', true],
 ])('%s is matched by %s: %s', (path, pattern, answer) => {
-  expect(isMeant(path, pattern)).toBe(answer)
+  expect(matchesPattern(path, pattern)).toBe(answer)
 })

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { limitsOf } from '../../src/config/sampling-section.ts'
 import { openStore } from '../../src/log/store/store.ts'
-import { Budget, OverLimit } from '../../src/models/sampling/budget.ts'
+import { Budget, SamplingLimitError } from '../../src/models/sampling/budget.ts'
 import type { SamplingLimits } from '../../src/types/index.ts'
 import { folder, returned, scripted, textOf } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
@@ -128,7 +128,7 @@ describe('a budget', () => {
     )
     clock.now += 25_000
     admit(1)
-    expect(() => admit(1)).toThrow(OverLimit)
+    expect(() => admit(1)).toThrow(SamplingLimitError)
   })
 
   it('reserves the maximum of a running request, and counts the actual usage', () => {
@@ -194,7 +194,7 @@ describe('a budget', () => {
     const there = limiter({ requestsPerMinute: 2 }, file)
     here.admit(5)
     there.admit(5)
-    expect(() => here.admit(5)).toThrow(OverLimit)
+    expect(() => here.admit(5)).toThrow(SamplingLimitError)
     expect(limiter({ requestsPerMinute: 3 }, file).tally()).toMatchObject({ requests: 2, tokens: 10 })
   })
 })

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  findListedHost,
+  isAllowedAddress,
   type ListedHost,
-  listedAs,
-  mayLeadTo,
   parseTarget,
   readHosts,
 } from '../../src/servers/sandbox/hosts.ts'
@@ -11,7 +11,7 @@ import {
 /** Whether a program that writes `place` gets through. */
 function opens(list: string[], place: string): boolean {
   const wanted = parseTarget(place, 443)
-  return wanted !== undefined && listedAs(wanted, readHosts(list)) !== undefined
+  return wanted !== undefined && findListedHost(wanted, readHosts(list)) !== undefined
 }
 
 describe('a list of hosts', () => {
@@ -67,7 +67,7 @@ describe('a list of hosts', () => {
         ),
         (place) => {
           const wanted = parseTarget(place, 443)
-          if (wanted === undefined || listedAs(wanted, list) === undefined) return
+          if (wanted === undefined || findListedHost(wanted, list) === undefined) return
           const { host, port } = wanted
           const expected =
             (host === 'example.org' && [80, 443].includes(port)) ||
@@ -103,6 +103,6 @@ describe('a listed name', () => {
     ['localhost:8080', '127.0.0.1', true],
     ['127.0.0.1:8080', '127.0.0.1', true],
   ])('%s may resolve to %s: %s', (written, address, answer) => {
-    expect(mayLeadTo(address, entry(written))).toBe(answer)
+    expect(isAllowedAddress(address, entry(written))).toBe(answer)
   })
 })

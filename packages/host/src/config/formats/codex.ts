@@ -1,16 +1,16 @@
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
-import { type ConfigFormat, mustBeEntry, serversByName, unused } from './entry.ts'
+import { type ConfigFormat, notAnEntry, serversByName, unusedField } from './entry.ts'
 
 /** Codex: `[mcp_servers.name]` in `config.toml`. */
 export const codex: ConfigFormat = {
   name: 'Codex',
   matches: (document) => isRecord(document['mcp_servers']),
-  read: (document) => serversByName(document['mcp_servers'], draftOf),
+  read: (document) => serversByName(document['mcp_servers'], toDraft),
 }
 
-const handledElsewhere = new Set([
+const ignoredFields = new Set([
   'name',
   'description',
   'required',
@@ -18,10 +18,10 @@ const handledElsewhere = new Set([
   'supports_parallel_tool_calls',
 ])
 
-function draftOf(name: string, entry: unknown): Draft {
+function toDraft(name: string, entry: unknown): Draft {
   const path = ['mcp_servers', name]
   const draft = new Draft(name, path)
-  if (!isRecord(entry)) return draft.fault(path, mustBeEntry(entry))
+  if (!isRecord(entry)) return draft.addError(path, notAnEntry(entry))
   for (const [key, value] of Object.entries(entry)) readEntry(draft, key, value, [...path, key], entry)
   return draft
 }
@@ -34,12 +34,12 @@ function readEntry(draft: Draft, key: string, value: unknown, from: Path, entry:
     for (const [index, item] of value.entries()) {
       const variable: unknown = isRecord(item) ? item['name'] : item
       if (typeof variable === 'string') draft.setIn('env', variable, `\${${variable}:-}`, [...from, index])
-      else draft.fault([...from, index], 'must be the name of a variable')
+      else draft.addError([...from, index], 'must be the name of a variable')
     }
   } else if (key === 'env_http_headers' && isRecord(value)) {
     for (const [header, variable] of Object.entries(value)) {
       if (typeof variable === 'string') draft.setIn('headers', header, `\${${variable}}`, [...from, header])
-      else draft.fault([...from, header], 'must be the name of a variable')
+      else draft.addError([...from, header], 'must be the name of a variable')
     }
   } else if (key === 'bearer_token_env_var' && typeof value === 'string') {
     draft.setIn('headers', 'Authorization', `Bearer \${${value}}`, from)
@@ -54,6 +54,9 @@ function readEntry(draft: Draft, key: string, value: unknown, from: Path, entry:
   else if (key === 'disabled_tools') draft.setIn('tools', 'without', value, from)
   else if (key === 'scopes') draft.setIn('auth', 'scopes', value, from)
   else if (key === 'bearer_token')
-    draft.fault(from, 'contains a token in plain text, which Codex itself refuses: use bearer_token_env_var')
-  else if (!handledElsewhere.has(key)) draft.warn(from, unused)
+    draft.addError(
+      from,
+      'contains a token in plain text, which Codex itself refuses: use bearer_token_env_var',
+    )
+  else if (!ignoredFields.has(key)) draft.addWarning(from, unusedField)
 }

@@ -1,7 +1,7 @@
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
-import { type ConfigFormat, entryDraft, mustBeEntry, serversByName, unused } from './entry.ts'
+import { type ConfigFormat, entryDraft, notAnEntry, serversByName, unusedField } from './entry.ts'
 
 /** Zed: `context_servers` in `settings.json`. */
 export const zed: ConfigFormat = {
@@ -12,11 +12,11 @@ export const zed: ConfigFormat = {
 
 function zedDraft(name: string, entry: unknown): Draft {
   const path = ['context_servers', name]
-  if (!isRecord(entry)) return new Draft(name, path).fault(path, mustBeEntry(entry))
+  if (!isRecord(entry)) return new Draft(name, path).addError(path, notAnEntry(entry))
   const { command } = entry
   if (command === undefined && entry['url'] === undefined) {
-    const why = 'is an extension of Zed, which starts it itself. Write its command here to use it'
-    return new Draft(name, path).fault(path, why)
+    const message = 'is an extension of Zed, which starts it itself. Write its command here to use it'
+    return new Draft(name, path).addError(path, message)
   }
   if (!isRecord(command)) {
     const { settings: _settings, remote: _remote, ...rest } = entry
@@ -45,11 +45,11 @@ export const openCode: ConfigFormat = {
 function openCodeDraft(name: string, entry: unknown): Draft {
   const path = ['mcp', name]
   const draft = new Draft(name, path)
-  if (!isRecord(entry)) return draft.fault(path, mustBeEntry(entry))
+  if (!isRecord(entry)) return draft.addError(path, notAnEntry(entry))
   if (entry['command'] === undefined && entry['url'] === undefined && typeof entry['enabled'] === 'boolean')
-    return draft.fault(path, 'only switches a server of another file on or off')
+    return draft.addError(path, 'only switches a server of another file on or off')
   for (const [key, value] of Object.entries(entry))
-    readOpenCodeEntry(draft, key, translated(value), [...path, key])
+    readOpenCodeEntry(draft, key, toJackfieldVariables(value), [...path, key])
   return draft
 }
 
@@ -65,7 +65,7 @@ function readOpenCodeEntry(draft: Draft, key: string, value: unknown, from: Path
   else if (key === 'enabled' && typeof value === 'boolean') draft.set('disabled', !value, from)
   else if (key === 'timeout') draft.set('connectTimeoutMs', value, from)
   else if (key === 'oauth' && (value === false || isRecord(value))) readOAuth(draft, value, from)
-  else if (key !== 'type') draft.warn(from, unused)
+  else if (key !== 'type') draft.addWarning(from, unusedField)
 }
 
 function readOAuth(draft: Draft, value: false | JsonRecord, from: Path): void {
@@ -80,12 +80,12 @@ function readOAuth(draft: Draft, value: false | JsonRecord, from: Path): void {
     draft.setIn('auth', 'scopes', scope.split(/\s+/).filter(Boolean), [...from, 'scope'])
 }
 
-function translated(value: unknown): unknown {
+function toJackfieldVariables(value: unknown): unknown {
   if (typeof value === 'string')
     return value.replace(/\{(env|file):([^}]*)\}/g, (_, kind, name) =>
       kind === 'env' ? `\${${name}:-}` : `\${file:${name}}`,
     )
-  if (Array.isArray(value)) return value.map(translated)
+  if (Array.isArray(value)) return value.map(toJackfieldVariables)
   if (!isRecord(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, translated(item)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toJackfieldVariables(item)]))
 }

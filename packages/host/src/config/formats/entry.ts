@@ -4,7 +4,7 @@ import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
 
 /** Members that other products use for themselves and that do not affect the server. */
-const handledElsewhere = new Set([
+const ignoredFields = new Set([
   'name',
   'description',
   'icon',
@@ -17,7 +17,7 @@ const handledElsewhere = new Set([
   'registry',
   '$schema',
 ])
-const same = [
+const unchangedFields = [
   'command',
   'cwd',
   'envFile',
@@ -29,8 +29,8 @@ const same = [
   'callTimeoutMs',
   'sleepAfterMs',
 ]
-const passedThrough = ['roots', 'labels', 'extends']
-const approvals = new Set([
+const jackfieldFields = ['roots', 'labels', 'extends']
+const approvalFields = new Set([
   'autoApprove',
   'alwaysAllow',
   'trust',
@@ -46,16 +46,17 @@ export function entryDraft(
   name: string,
   entry: unknown,
   path: Path,
-  timeouts: TimeoutUnit = 'milliseconds',
+  timeoutUnit: TimeoutUnit = 'milliseconds',
 ): Draft {
   const draft = new Draft(name, path)
-  if (!isRecord(entry)) return draft.fault(path, mustBeEntry(entry))
+  if (!isRecord(entry)) return draft.addError(path, notAnEntry(entry))
   for (const [key, value] of Object.entries(entry))
-    readEntry(draft, key, value, [...path, key], timeouts, entry)
+    readEntry(draft, key, value, [...path, key], timeoutUnit, entry)
   return draft
 }
 
-export function mustBeEntry(value: unknown): string {
+/** The error message for an entry that is no object. */
+export function notAnEntry(value: unknown): string {
   const kind = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
   return `must be an object with "command" or "url", not ${kind}`
 }
@@ -65,34 +66,35 @@ function readEntry(
   key: string,
   value: unknown,
   from: Path,
-  timeouts: TimeoutUnit,
+  timeoutUnit: TimeoutUnit,
   entry: JsonRecord,
 ): void {
   if (key === 'sandbox') readSandbox(draft, value, from)
-  else if (same.includes(key) || passedThrough.includes(key)) draft.set(key, value, from)
+  else if (unchangedFields.includes(key) || jackfieldFields.includes(key)) draft.set(key, value, from)
   else if (key === 'args') readList(draft, 'args', value, from)
   else if (key === 'env' || key === 'headers') draft.group(key, value, from)
   // With several of these present, Gemini's own reader uses httpUrl.
   else if (key === 'url' || key === 'serverUrl' || key === 'httpUrl') draft.set('url', value, from)
   else if (key === 'transport' || key === 'transportType') {
     if (typeof value === 'string') draft.set('type', value, from)
-    else draft.warn(from, unused)
+    else draft.addWarning(from, unusedField)
   } else if (key === 'enabled') draft.set('disabled', typeof value === 'boolean' ? !value : value, from)
   else if (key === 'timeout') {
-    const ms = typeof value === 'number' && timeouts === 'seconds' ? Math.round(value * 1000) : value
+    const ms = typeof value === 'number' && timeoutUnit === 'seconds' ? Math.round(value * 1000) : value
     if (value !== 0) draft.set('callTimeoutMs', ms, from)
   } else if (key === 'tools') readTools(draft, value, from)
   else if (key === 'includeTools' || key === 'enabledTools') draft.setIn('tools', 'only', value, from)
   else if (key === 'excludeTools' || key === 'disabledTools') {
     if (!Array.isArray(value) || value.length > 0) draft.setIn('tools', 'without', value, from)
   } else if (key === 'auth' || key === 'oauth') readAuth(draft, value, from)
-  else if (approvals.has(key))
-    draft.warn(from, 'is not used: calls are asked about here, or allowed by your rules')
-  else if (!handledElsewhere.has(key) && !(key === 'alwaysLoad' && alwaysLoad(draft, entry[key], from)))
-    draft.warn(from, unused)
+  else if (approvalFields.has(key))
+    draft.addWarning(from, 'is not used: calls are asked about here, or allowed by your rules')
+  else if (!ignoredFields.has(key) && !(key === 'alwaysLoad' && alwaysLoad(draft, entry[key], from)))
+    draft.addWarning(from, unusedField)
 }
 
-export const unused = 'is not used by Jackfield'
+/** The warning for a member that has no effect. */
+export const unusedField = 'is not used by Jackfield'
 
 function readList(draft: Draft, name: string, value: unknown, from: Path): void {
   if (!Array.isArray(value) || value.length === 0) draft.set(name, value, from)
@@ -149,7 +151,7 @@ function readAuth(draft: Draft, value: unknown, from: Path): void {
     const name = Object.hasOwn(authNames, key) ? authNames[key] : undefined
     const scopes = name === 'scopes' && typeof item === 'string' ? item.split(/\s+/).filter(Boolean) : item
     if (name !== undefined) draft.setIn('auth', name, scopes, [...from, key])
-    else if (key !== 'enabled') draft.warn([...from, key], unused)
+    else if (key !== 'enabled') draft.addWarning([...from, key], unusedField)
   }
 }
 

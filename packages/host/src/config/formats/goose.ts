@@ -2,10 +2,10 @@ import { inWords, isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
-import { type ConfigFormat, mustBeEntry, unused } from './entry.ts'
+import { type ConfigFormat, notAnEntry, unusedField } from './entry.ts'
 
-const own = new Set(['builtin', 'platform', 'frontend', 'inline_python'])
-const handledElsewhere = new Set(['type', 'name', 'display_name', 'description', 'bundled'])
+const builtinTypes = new Set(['builtin', 'platform', 'frontend', 'inline_python'])
+const ignoredFields = new Set(['type', 'name', 'display_name', 'description', 'bundled'])
 
 /** Goose: `extensions` in `config.yaml`. Parts of Goose itself are left out. */
 export const goose: ConfigFormat = {
@@ -15,16 +15,16 @@ export const goose: ConfigFormat = {
     const extensions = isRecord(document['extensions']) ? document['extensions'] : {}
     const inputs: ConfigInput[] = []
     const drafts = Object.entries(extensions).flatMap(([name, entry]) =>
-      isRecord(entry) && own.has(inWords(entry['type'])) ? [] : [draftOf(name, entry, inputs)],
+      isRecord(entry) && builtinTypes.has(inWords(entry['type'])) ? [] : [toDraft(name, entry, inputs)],
     )
     return { drafts, inputs, problems: [] }
   },
 }
 
-function draftOf(name: string, entry: unknown, inputs: ConfigInput[]): Draft {
+function toDraft(name: string, entry: unknown, inputs: ConfigInput[]): Draft {
   const path = ['extensions', name]
   const draft = new Draft(name, path)
-  if (!isRecord(entry)) return draft.fault(path, mustBeEntry(entry))
+  if (!isRecord(entry)) return draft.addError(path, notAnEntry(entry))
   for (const [key, value] of Object.entries(entry))
     readEntry(draft, key, value, [...path, key], entry, inputs)
   return draft
@@ -57,5 +57,5 @@ function readEntry(
     draft.set('callTimeoutMs', Math.round(value * 1000), from)
   else if (key === 'available_tools') {
     if (!Array.isArray(value) || value.length > 0) draft.setIn('tools', 'only', value, from)
-  } else if (!handledElsewhere.has(key) && value !== null) draft.warn(from, unused)
+  } else if (!ignoredFields.has(key) && value !== null) draft.addWarning(from, unusedField)
 }

@@ -21,6 +21,6 @@ const formats: readonly ConfigFormat[] = [
 ]
 
 /** The format of a document; undefined if unknown. */
-export function formOf(document: JsonRecord, file: string): ConfigFormat | undefined {
-  return formats.find((form) => form.matches(document, file))
+export function detectFormat(document: JsonRecord, file: string): ConfigFormat | undefined {
+  return formats.find((format) => format.matches(document, file))
 }

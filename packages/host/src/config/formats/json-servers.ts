@@ -13,7 +13,7 @@ export const mcpServers: ConfigFormat = {
   matches: (document) => document['mcpServers'] !== undefined || document['jackfield'] !== undefined,
   read(document, file) {
     const problems: ReadServers['problems'] = []
-    const drafts = servers(document['mcpServers'], ['mcpServers'], timeoutsOf(file), problems)
+    const drafts = toDrafts(document['mcpServers'], ['mcpServers'], timeoutUnitOf(file), problems)
     return { drafts, inputs: readInputs(document['inputs'], problems), problems }
   },
 }
@@ -27,12 +27,12 @@ export const claudeCode: ConfigFormat = {
     const problems: ReadServers['problems'] = []
     const { projects } = document
     const project = isRecord(projects) ? projects[workspace] : undefined
-    const here = isRecord(project) ? project['mcpServers'] : undefined
-    const local = servers(here, ['projects', workspace, 'mcpServers'], 'milliseconds', problems)
-    const everywhere = servers(document['mcpServers'], ['mcpServers'], 'milliseconds', problems)
+    const projectServers = isRecord(project) ? project['mcpServers'] : undefined
+    const local = toDrafts(projectServers, ['projects', workspace, 'mcpServers'], 'milliseconds', problems)
+    const userServers = toDrafts(document['mcpServers'], ['mcpServers'], 'milliseconds', problems)
     const names = local.map(({ name }) => name)
     return {
-      drafts: [...local, ...everywhere.filter(({ name }) => !names.includes(name))],
+      drafts: [...local, ...userServers.filter(({ name }) => !names.includes(name))],
       inputs: [],
       problems,
     }
@@ -46,16 +46,16 @@ export const geminiCli: ConfigFormat = {
     /[\\/]\.gemini[\\/]settings\.json$/.test(file) && document['mcpServers'] !== undefined,
   read(document) {
     const problems: ReadServers['problems'] = []
-    const value = braced(document['mcpServers'])
-    return { drafts: servers(value, ['mcpServers'], 'milliseconds', problems), inputs: [], problems }
+    const value = bracedVariables(document['mcpServers'])
+    return { drafts: toDrafts(value, ['mcpServers'], 'milliseconds', problems), inputs: [], problems }
   },
 }
 
-function braced(value: unknown): unknown {
+function bracedVariables(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/\$([A-Za-z_]\w*)/g, (_, name) => `\${${name}}`)
-  if (Array.isArray(value)) return value.map(braced)
+  if (Array.isArray(value)) return value.map(bracedVariables)
   if (!isRecord(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, braced(item)]))
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, bracedVariables(item)]))
 }
 
 /** `.vscode/mcp.json`: `servers` and `inputs`. */
@@ -64,11 +64,11 @@ export const vsCode: ConfigFormat = {
   matches: (document) => isRecord(document['servers']) || isVsCodeSettings(document),
   read(document) {
     const problems: ReadServers['problems'] = []
-    const [top, path]: [JsonRecord, Path] = isRecord(document['servers'])
+    const [section, path]: [JsonRecord, Path] = isRecord(document['servers'])
       ? [document, []]
       : settingsOf(document)
-    const drafts = servers(top['servers'], [...path, 'servers'], 'milliseconds', problems)
-    return { drafts, inputs: readInputs(top['inputs'], problems), problems }
+    const drafts = toDrafts(section['servers'], [...path, 'servers'], 'milliseconds', problems)
+    return { drafts, inputs: readInputs(section['inputs'], problems), problems }
   },
 }
 
@@ -87,7 +87,7 @@ function settingsOf(document: JsonRecord): [JsonRecord, Path] {
   return [{}, []]
 }
 
-function servers(
+function toDrafts(
   value: unknown,
   path: Path,
   timeouts: TimeoutUnit,
@@ -95,7 +95,7 @@ function servers(
 ): Draft[] {
   if (value === undefined) return []
   const entries: [string, unknown, Path][] = Array.isArray(value)
-    ? value.map((item: unknown, index) => [nameOf(item), item, [...path, index]])
+    ? value.map((item: unknown, index) => [entryName(item), item, [...path, index]])
     : isRecord(value)
       ? Object.entries(value).map(([name, item]) => [name, item, [...path, name]])
       : []
@@ -103,18 +103,18 @@ function servers(
     const kind = value === null ? 'null' : `a ${typeof value}`
     problems.push({ path, severity: 'error', message: `must be an object, not ${kind}` })
   }
-  return entries.map(([name, item, at]) => {
-    const draft = entryDraft(name, item, at, timeouts)
-    return name.trim() === '' ? draft.fault(at, 'needs a name') : draft
+  return entries.map(([name, item, entryPath]) => {
+    const draft = entryDraft(name, item, entryPath, timeouts)
+    return name.trim() === '' ? draft.addError(entryPath, 'needs a name') : draft
   })
 }
 
-function nameOf(item: unknown): string {
+function entryName(item: unknown): string {
   return isRecord(item) && typeof item['name'] === 'string' ? item['name'] : ''
 }
 
 /** Cline and Roo Code use seconds. */
-function timeoutsOf(file: string): TimeoutUnit {
+function timeoutUnitOf(file: string): TimeoutUnit {
   return /(?:cline_mcp_settings|[\\/]mcp_settings)\.json$|[\\/]\.roo[\\/]mcp\.json$/.test(file)
     ? 'seconds'
     : 'milliseconds'
@@ -139,13 +139,13 @@ function readInputs(value: unknown, problems: ReadServers['problems']): ConfigIn
       problems.push({ path, severity: 'warning', message })
     }
     const texts = Array.isArray(options) ? options.map(optionText).filter((text) => text !== undefined) : []
-    const preset = item['default']
+    const defaultValue = item['default']
     return [
       {
         id,
         ...(typeof description === 'string' && { description }),
         ...(password === true && { password }),
-        ...(typeof preset === 'string' && { default: preset }),
+        ...(typeof defaultValue === 'string' && { default: defaultValue }),
         ...(texts.length > 0 && { options: texts }),
       },
     ]

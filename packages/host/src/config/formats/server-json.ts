@@ -35,40 +35,43 @@ export const serverJson: ConfigFormat = {
   matches: ({ name, packages, remotes }) =>
     typeof name === 'string' && name.includes('/') && (Array.isArray(packages) || Array.isArray(remotes)),
   read(document) {
-    const full = inWords(document['name'])
-    const name = full.split('/').at(-1) ?? full
+    const fullName = inWords(document['name'])
+    const name = fullName.split('/').at(-1) ?? fullName
     const inputs: ConfigInput[] = []
-    const chosen = packageOf(document) ?? remoteOf(document)
-    if (chosen === undefined) {
-      const draft = new Draft(name, []).fault([], 'offers nothing that can be started or reached from here')
+    const candidate = packageOf(document) ?? remoteOf(document)
+    if (candidate === undefined) {
+      const draft = new Draft(name, []).addError(
+        [],
+        'offers nothing that can be started or reached from here',
+      )
       return { drafts: [draft], inputs, problems: [] }
     }
-    const draft = new Draft(name, chosen.path)
-    if (chosen.kind === 'package') readPackage(draft, chosen.entry, chosen.path, inputs)
-    else readRemote(draft, chosen.entry, chosen.path, inputs)
+    const draft = new Draft(name, candidate.path)
+    if (candidate.kind === 'package') readPackage(draft, candidate.entry, candidate.path, inputs)
+    else readRemote(draft, candidate.entry, candidate.path, inputs)
     return { drafts: [draft], inputs, problems: [] }
   },
 }
 
-interface Chosen {
+interface Candidate {
   kind: 'package' | 'remote'
   entry: JsonRecord
   path: Path
 }
 
-function packageOf(document: JsonRecord): Chosen | undefined {
-  return listed(document, 'packages').find(({ entry }) => {
+function packageOf(document: JsonRecord): Candidate | undefined {
+  return candidatesOf(document, 'packages').find(({ entry }) => {
     const transport = isRecord(entry['transport']) ? entry['transport']['type'] : 'stdio'
     return transport === 'stdio' && launcherOf(entry) !== undefined
   })
 }
 
-function remoteOf(document: JsonRecord): Chosen | undefined {
-  const remotes = listed(document, 'remotes')
+function remoteOf(document: JsonRecord): Candidate | undefined {
+  const remotes = candidatesOf(document, 'remotes')
   return remotes.find(({ entry }) => entry['type'] === 'streamable-http') ?? remotes[0]
 }
 
-function listed(document: JsonRecord, name: 'packages' | 'remotes'): Chosen[] {
+function candidatesOf(document: JsonRecord, name: 'packages' | 'remotes'): Candidate[] {
   const list = document[name]
   if (!Array.isArray(list)) return []
   const kind = name === 'packages' ? 'package' : 'remote'
@@ -86,15 +89,15 @@ function readPackage(draft: Draft, entry: JsonRecord, path: Path, inputs: Config
   const launcher = launcherOf(entry)
   const { identifier, version } = entry
   if (launcher === undefined || typeof identifier !== 'string') {
-    draft.fault(path, 'has no package name')
+    draft.addError(path, 'has no package name')
     return
   }
   const docker = launcher.command === 'docker'
-  const at: Path = [...path, 'identifier']
+  const identifierPath: Path = [...path, 'identifier']
   draft.set('command', launcher.command, [...path, 'registryType'])
-  const environment = named(entry['environmentVariables'], [...path, 'environmentVariables'])
+  const environment = namedItems(entry['environmentVariables'], [...path, 'environmentVariables'])
   if (docker) {
-    for (const word of ['run', '-i', '--rm']) draft.add('args', word, at)
+    for (const word of ['run', '-i', '--rm']) draft.add('args', word, identifierPath)
     for (const { name, from } of environment) {
       draft.add('args', '-e', from)
       draft.add('args', name, from)
@@ -102,14 +105,14 @@ function readPackage(draft: Draft, entry: JsonRecord, path: Path, inputs: Config
   }
   readArguments(draft, entry['runtimeArguments'], [...path, 'runtimeArguments'], inputs)
   for (const word of launcher.args(identifier, typeof version === 'string' ? version : undefined))
-    draft.add('args', word, at)
+    draft.add('args', word, identifierPath)
   const { packageArguments } = entry
   if (launcher.separator !== undefined && Array.isArray(packageArguments) && packageArguments.length > 0) {
-    draft.add('args', launcher.separator, at)
+    draft.add('args', launcher.separator, identifierPath)
   }
   readArguments(draft, packageArguments, [...path, 'packageArguments'], inputs)
   for (const { name, item, from } of environment) {
-    const text = givenText(name, item, inputs)
+    const text = valueText(name, item, inputs)
     if (text !== undefined) draft.setIn('env', name, text, from)
   }
 }
@@ -118,9 +121,12 @@ function readRemote(draft: Draft, entry: JsonRecord, path: Path, inputs: ConfigI
   const { url, type } = entry
   draft.set('type', type, [...path, 'type'])
   const variables = isRecord(entry['variables']) ? entry['variables'] : {}
-  draft.set('url', typeof url === 'string' ? filled(url, variables, inputs) : url, [...path, 'url'])
-  for (const { name, item, from } of named(entry['headers'], [...path, 'headers'])) {
-    const text = givenText(name, item, inputs)
+  draft.set('url', typeof url === 'string' ? expandPlaceholders(url, variables, inputs) : url, [
+    ...path,
+    'url',
+  ])
+  for (const { name, item, from } of namedItems(entry['headers'], [...path, 'headers'])) {
+    const text = valueText(name, item, inputs)
     if (text !== undefined) draft.setIn('headers', name, text, from)
   }
 }
@@ -132,37 +138,37 @@ function readArguments(draft: Draft, list: unknown, path: Path, inputs: ConfigIn
     const from = [...path, index]
     const flag = item['type'] === 'named' && typeof item['name'] === 'string' ? item['name'] : undefined
     const name = flag ?? (typeof item['valueHint'] === 'string' ? item['valueHint'] : `argument ${index + 1}`)
-    const bare =
+    const isFlagOnly =
       flag !== undefined &&
       ['value', 'default', 'isRequired', 'isSecret', 'choices', 'format'].every(
         (key) => item[key] === undefined,
       )
-    const text = bare ? undefined : givenText(name.replace(/^-+/, ''), item, inputs)
-    if (!bare && text === undefined) continue
+    const text = isFlagOnly ? undefined : valueText(name.replace(/^-+/, ''), item, inputs)
+    if (!isFlagOnly && text === undefined) continue
     if (flag !== undefined) draft.add('args', flag, from)
     if (text !== undefined) draft.add('args', text, from)
   }
 }
 
 /** The value of an argument, variable or header: its fixed value, else an input if it is required. */
-function givenText(name: string, item: JsonRecord, inputs: ConfigInput[]): string | undefined {
+function valueText(name: string, item: JsonRecord, inputs: ConfigInput[]): string | undefined {
   const variables = isRecord(item['variables']) ? item['variables'] : {}
-  if (typeof item['value'] === 'string') return filled(item['value'], variables, inputs)
-  const preset = item['default']
-  if (typeof preset === 'string' && item['isSecret'] !== true) return preset
-  return item['isRequired'] === true ? asked(name, item, inputs) : undefined
+  if (typeof item['value'] === 'string') return expandPlaceholders(item['value'], variables, inputs)
+  const defaultValue = item['default']
+  if (typeof defaultValue === 'string' && item['isSecret'] !== true) return defaultValue
+  return item['isRequired'] === true ? addInput(name, item, inputs) : undefined
 }
 
 /** Expands `{name}` in a text with its variables. */
-function filled(text: string, variables: JsonRecord, inputs: ConfigInput[]): string {
-  return text.replace(/\{([\w-]+)\}/g, (written: string, name: string) => {
+function expandPlaceholders(text: string, variables: JsonRecord, inputs: ConfigInput[]): string {
+  return text.replace(/\{([\w-]+)\}/g, (placeholder: string, name: string) => {
     const item = variables[name]
-    if (!isRecord(item)) return written
-    return givenText(name, { isRequired: true, ...item }, inputs) ?? written
+    if (!isRecord(item)) return placeholder
+    return valueText(name, { isRequired: true, ...item }, inputs) ?? placeholder
   })
 }
 
-function asked(id: string, item: JsonRecord, inputs: ConfigInput[]): string {
+function addInput(id: string, item: JsonRecord, inputs: ConfigInput[]): string {
   const { description, isSecret, choices } = item
   const options = Array.isArray(choices) ? choices.filter((choice) => typeof choice === 'string') : []
   inputs.push({
@@ -174,7 +180,7 @@ function asked(id: string, item: JsonRecord, inputs: ConfigInput[]): string {
   return `\${input:${id}}`
 }
 
-function named(list: unknown, path: Path): { name: string; item: JsonRecord; from: Path }[] {
+function namedItems(list: unknown, path: Path): { name: string; item: JsonRecord; from: Path }[] {
   if (!Array.isArray(list)) return []
   return list.flatMap((item: unknown, index) =>
     isRecord(item) && typeof item['name'] === 'string'

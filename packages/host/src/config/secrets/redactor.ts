@@ -18,7 +18,7 @@ export interface FoundSecret {
   text: string
   name: string
   /** Its name in the secret store, if stored there. */
-  isStored?: string | undefined
+  storedName?: string | undefined
   /** Whether it is the plain value, not an encoded form. */
   plain: boolean
 }
@@ -28,10 +28,10 @@ export interface SecretRedactor {
   /** Changes when a value is added. */
   readonly version: number
   /**
-   * Adds a value; from now on it is replaced by `name`. Values of fewer than 6 characters are not replaced. `kept`: its name in
+   * Adds a value; from now on it is replaced by `name`. Values of fewer than 6 characters are not replaced. `storedName`: its name in
    * the secret store.
    */
-  add(value: string, name: string, kept?: string): void
+  add(value: string, name: string, storedName?: string): void
   /** Adds a value that is too short or no text: it is replaced only as the whole value of a member with this name. */
   addMember(name: string, value: string | number): void
   text(text: string): string
@@ -52,14 +52,14 @@ export interface RedactedStream {
 
 const minChars = 6
 
-type Form = Omit<FoundSecret, 'text'>
+type SecretForm = Omit<FoundSecret, 'text'>
 
 export function createSecretRedactor(): SecretRedactor {
   /** The owner of each encoded form. */
-  const forms = new Map<string, Form>()
+  const forms = new Map<string, SecretForm>()
   const members = new Map<string, Set<string>>()
   let pattern: RegExp | undefined
-  let longest = 0
+  let maxFormLength = 0
   let version = 0
 
   const search = (): RegExp => {
@@ -73,26 +73,26 @@ export function createSecretRedactor(): SecretRedactor {
     return pattern
   }
 
-  /** Whether a value surely contains no form. One search of all its texts takes less time than one for each. */
-  const isFree = (given: unknown): boolean => {
+  /** Whether a value contains no known secret. All its texts are searched at once, which takes less time than one search each. */
+  const hasNoForm = (given: unknown): boolean => {
     const texts: string[] = []
     eachText(given, (one) => texts.push(one))
     return texts.join('\n').search(search()) < 0
   }
 
   const text = (given: string): string =>
-    forms.size === 0 ? given : given.replace(search(), (found) => `[${forms.get(found)?.name ?? 'secret'}]`)
+    forms.size === 0 ? given : given.replace(search(), (match) => `[${forms.get(match)?.name ?? 'secret'}]`)
 
   const pieces = (given: string): (string | FoundSecret)[] => {
     if (forms.size === 0) return [given]
     const pieces: (string | FoundSecret)[] = []
-    let after = 0
+    let position = 0
     for (const { 0: form, index } of given.matchAll(search())) {
-      if (index > after) pieces.push(given.slice(after, index))
+      if (index > position) pieces.push(given.slice(position, index))
       pieces.push({ text: form, ...(forms.get(form) ?? { name: 'secret', plain: false }) })
-      after = index + form.length
+      position = index + form.length
     }
-    if (after < given.length) pieces.push(given.slice(after))
+    if (position < given.length) pieces.push(given.slice(position))
     return pieces
   }
 
@@ -102,8 +102,8 @@ export function createSecretRedactor(): SecretRedactor {
   }
 
   /** Length of the text's end that may be the start of a secret. */
-  const open = (given: string): number => {
-    for (let length = Math.min(given.length, longest - 1); length > 0; length--) {
+  const openTailLength = (given: string): number => {
+    for (let length = Math.min(given.length, maxFormLength - 1); length > 0; length--) {
       const tail = given.slice(-length)
       for (const form of forms.keys()) if (form.startsWith(tail)) return length
     }
@@ -114,13 +114,13 @@ export function createSecretRedactor(): SecretRedactor {
     get version() {
       return version
     },
-    add(value, name, isStored) {
+    add(value, name, storedName) {
       if (value.length < minChars) return
       for (const form of formsOf(value)) {
         const known = forms.get(form)
-        if (known !== undefined && (known.isStored !== undefined || isStored === undefined)) continue
-        forms.set(form, { name: known?.name ?? name, isStored, plain: form === value })
-        longest = Math.max(longest, form.length)
+        if (known !== undefined && (known.storedName !== undefined || storedName === undefined)) continue
+        forms.set(form, { name: known?.name ?? name, storedName, plain: form === value })
+        maxFormLength = Math.max(maxFormLength, form.length)
         version += 1
         pattern = undefined
       }
@@ -133,17 +133,17 @@ export function createSecretRedactor(): SecretRedactor {
     text,
     pieces,
     value(given) {
-      if (members.size === 0 && (forms.size === 0 || isFree(given))) return given
+      if (members.size === 0 && (forms.size === 0 || hasNoForm(given))) return given
       return redacted(given, { text, member: members.size === 0 ? undefined : member })
     },
     stream() {
       let pending = ''
       return {
         push(piece) {
-          const whole = text(pending + piece)
-          const keep = open(whole)
-          pending = whole.slice(whole.length - keep)
-          return whole.slice(0, whole.length - keep)
+          const restoredText = text(pending + piece)
+          const held = openTailLength(restoredText)
+          pending = restoredText.slice(restoredText.length - held)
+          return restoredText.slice(0, restoredText.length - held)
         },
         end() {
           const rest = pending
@@ -163,7 +163,7 @@ interface Rules {
 
 /** Copies a structure, changing only its texts. */
 function redacted<T>(given: T, rules: Rules): T {
-  if (!touches(given, rules)) return given
+  if (!needsRedaction(given, rules)) return given
   return rewritten(readJson(JSON.stringify(given)), (item) => {
     if (typeof item === 'string') return rules.text(item)
     if (!isRecord(item)) return item
@@ -173,14 +173,16 @@ function redacted<T>(given: T, rules: Rules): T {
   })
 }
 
-function touches(value: unknown, rules: Rules): boolean {
+function needsRedaction(value: unknown, rules: Rules): boolean {
   const { text, member } = rules
   if (typeof value === 'string') return text(value) !== value
-  if (Array.isArray(value)) return value.some((item) => touches(item, rules))
+  if (Array.isArray(value)) return value.some((item) => needsRedaction(item, rules))
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(
     ([key, item]) =>
-      text(key) !== key || (member !== undefined && member(key, item) !== item) || touches(item, rules),
+      text(key) !== key ||
+      (member !== undefined && member(key, item) !== item) ||
+      needsRedaction(item, rules),
   )
 }
 
@@ -232,9 +234,9 @@ export function marksIn(value: unknown, redactor: SecretRedactor): Marks {
 export function restoreMarks<T>(value: T, marks: Marks): T {
   if (marks.size === 0) return value
   const text = (given: string): string => {
-    let whole = given
-    for (const [mark, secret] of marks) whole = whole.replaceAll(mark, () => secret)
-    return whole
+    let restoredText = given
+    for (const [mark, secret] of marks) restoredText = restoredText.replaceAll(mark, () => secret)
+    return restoredText
   }
   return redacted(value, { text, member: undefined })
 }
@@ -282,7 +284,7 @@ export interface SealRecipient {
   /** The public key for sealing. */
   readonly address: string
   /** The sealed value; undefined if it was sealed for another program or altered. */
-  open(sealed: string, about: string): string | undefined
+  open(sealed: string, context: string): string | undefined
 }
 
 const ivBytes = 12
@@ -291,14 +293,14 @@ const tagBytes = 16
 export function createSealRecipient(): SealRecipient {
   const { publicKey, privateKey } = generateKeyPairSync('x25519')
   return {
-    address: written(publicKey),
-    open(sealed, about) {
+    address: exportKey(publicKey),
+    open(sealed, context) {
       try {
         const [from = '', text = ''] = sealed.split('.')
         const bytes = Buffer.from(text, 'base64url')
-        const key = shared(privateKey, from, about)
+        const key = sharedKey(privateKey, from, context)
         const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes))
-        decipher.setAAD(Buffer.from(about)).setAuthTag(bytes.subarray(bytes.length - tagBytes))
+        decipher.setAAD(Buffer.from(context)).setAuthTag(bytes.subarray(bytes.length - tagBytes))
         const middle = bytes.subarray(ivBytes, bytes.length - tagBytes)
         return Buffer.concat([decipher.update(middle), decipher.final()]).toString('utf8')
       } catch {
@@ -309,21 +311,21 @@ export function createSealRecipient(): SealRecipient {
 }
 
 /** Seals a text so that only the program with that address can open it. `about` must be the same when it is opened. */
-export function sealFor(address: string, text: string, about: string): string {
+export function sealFor(address: string, text: string, context: string): string {
   const { publicKey, privateKey } = generateKeyPairSync('x25519')
   const iv = randomBytes(ivBytes)
-  const cipher = createCipheriv('aes-256-gcm', shared(privateKey, address, about), iv)
-  cipher.setAAD(Buffer.from(about))
+  const cipher = createCipheriv('aes-256-gcm', sharedKey(privateKey, address, context), iv)
+  cipher.setAAD(Buffer.from(context))
   const bytes = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
-  return `${written(publicKey)}.${bytes.toString('base64url')}`
+  return `${exportKey(publicKey)}.${bytes.toString('base64url')}`
 }
 
-function written(key: KeyObject): string {
+function exportKey(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'der' }).toString('base64url')
 }
 
-function shared(privateKey: KeyObject, address: string, about: string): Buffer {
+function sharedKey(privateKey: KeyObject, address: string, context: string): Buffer {
   const publicKey = createPublicKey({ key: Buffer.from(address, 'base64url'), type: 'spki', format: 'der' })
   const secret = diffieHellman({ privateKey, publicKey })
-  return Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), about, 32))
+  return Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), context, 32))
 }

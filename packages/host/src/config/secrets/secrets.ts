@@ -20,8 +20,8 @@ import {
 import type { SecretRedactor } from './redactor.ts'
 
 /** The key prefix of input answers, like a server's for form values. */
-const settingsPlace = 'inputs of configuration files'
-const maxSetting = 65_536
+const settingsKey = 'inputs of configuration files'
+const maxSettingCharacters = 65_536
 
 interface SecretsDeps {
   store: SecretStore
@@ -44,15 +44,15 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
   answer: ResolveDeps['input']
 } {
   const { store, settings, redactor } = deps
-  let last: Promise<unknown> = Promise.resolve()
+  let previousQuestion: Promise<unknown> = Promise.resolve()
   /** One question at a time, so that servers with the same input share the answer. */
-  const inTurnOf = (work: () => Promise<string | undefined>): Promise<string | undefined> => {
-    const turn = last.then(work)
-    last = turn.catch(() => {})
+  const runSequentially = (work: () => Promise<string | undefined>): Promise<string | undefined> => {
+    const turn = previousQuestion.then(work)
+    previousQuestion = turn.catch(() => {})
     return turn
   }
   const input: ResolveDeps['input'] = (secret, server, wanted, signal) =>
-    inTurnOf(async () => {
+    runSequentially(async () => {
       const stored = await store.get(secret)
       if (stored !== undefined) return stored
       const given = await deps.ask(server, wanted, signal)
@@ -62,12 +62,12 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
   /** The answer to an input of a file. One that is no secret is stored with the settings. */
   const inputOfFile: ResolveDeps['input'] = (secret, server, wanted, signal) => {
     if (wanted.password === true || isSecretName(wanted.id)) return input(secret, server, wanted, signal)
-    return inTurnOf(async () => {
-      const stored = (await store.get(secret)) ?? settings.get(settingsPlace, secret)
+    return runSequentially(async () => {
+      const stored = (await store.get(secret)) ?? settings.get(settingsKey, secret)
       if (typeof stored === 'string') return stored
       const given = await deps.ask(server, wanted, signal)
-      if (given !== undefined && given !== '' && given.length <= maxSetting)
-        settings.set(settingsPlace, secret, given)
+      if (given !== undefined && given !== '' && given.length <= maxSettingCharacters)
+        settings.set(settingsKey, secret, given)
       return given
     })
   }
@@ -82,15 +82,15 @@ export function createSecrets(deps: SecretsDeps): Secrets & {
       deps.stored(name)
     },
     async remove(name) {
-      const wasSetting = settings.get(settingsPlace, name) !== undefined
-      settings.forget(settingsPlace, name)
+      const wasSetting = settings.get(settingsKey, name) !== undefined
+      settings.forget(settingsKey, name)
       return (await store.remove(name)) || wasSetting
     },
     missing: () =>
       missingInputs(
         deps.servers(),
         async (name) =>
-          settings.get(settingsPlace, name) !== undefined || (await store.get(name)) !== undefined,
+          settings.get(settingsKey, name) !== undefined || (await store.get(name)) !== undefined,
       ),
     redact: (text) => redactor.text(text),
     answer: input,
@@ -138,9 +138,9 @@ async function resolveServer(server: string, config: ServerConfig, deps: Resolve
     given === undefined
       ? undefined
       : Object.fromEntries(
-          await inTurn(Object.entries(given), async ([name, item]) => {
+          await mapSequentially(Object.entries(given), async ([name, item]) => {
             const value = await text(item, `${field}.${name}`)
-            if (isSecretName(name)) deps.redactor.add(bare(value), name)
+            if (isSecretName(name)) deps.redactor.add(withoutScheme(value), name)
             return [name, value] as const
           }),
         )
@@ -191,7 +191,7 @@ async function stdioTexts(
   text: Text,
   record: TextRecord,
 ): Promise<Partial<Extract<ServerConfig, { command: string }>>> {
-  const args = await inTurn([...(config.args ?? []).entries()], ([index, item]) =>
+  const args = await mapSequentially([...(config.args ?? []).entries()], ([index, item]) =>
     text(item, `args[${index}]`),
   )
   const env = await record(config.env, 'env')
@@ -212,7 +212,7 @@ async function resolveText(
 ): Promise<string> {
   const read = partsOf(given)
   if ('problem' in read) throw new McpError('INVALID', `${field}: ${read.problem}`)
-  const texts = await inTurn(read.parts, async (part) => {
+  const texts = await mapSequentially(read.parts, async (part) => {
     try {
       return await partText(server, config, part, deps)
     } catch (error) {
@@ -268,8 +268,8 @@ async function inputText(
   const name = inputSecret(id, config.from?.file ?? '')
   const value = await deps.input(name, server, input, deps.signal)
   if (value === undefined || value === '') {
-    const what = input.description === undefined ? '' : ` (${input.description})`
-    throw new FixableError('INVALID', `the input "${id}"${what} has no value yet`, [
+    const descriptionText = input.description === undefined ? '' : ` (${input.description})`
+    throw new FixableError('INVALID', `the input "${id}"${descriptionText} has no value yet`, [
       { action: 'set-secret', name },
     ])
   }
@@ -287,8 +287,8 @@ async function fileText(path: string, config: string, { redactor }: ResolveDeps)
   } catch {
     throw new Error(`there is no file ${path}`)
   }
-  const inside = relative(folder, real)
-  if (inside.startsWith('..') || isAbsolute(inside))
+  const relativePath = relative(folder, real)
+  if (relativePath.startsWith('..') || isAbsolute(relativePath))
     throw new Error(`the file ${path} is not inside the folder of the configuration, so it is not read`)
   const read = await readSmallFile(real, maxFileBytes).catch((error: unknown) => {
     throw new Error(`the file ${path} cannot be a value: ${reasonOf(error)}`)
@@ -317,7 +317,7 @@ export function learnSecrets(config: ServerConfig, redactor: SecretRedactor): vo
   for (const { name, text } of secretTexts(config)) {
     const read = partsOf(text)
     if (config.from === undefined || ('parts' in read && read.parts.every(({ kind }) => kind === 'text')))
-      redactor.add(bare(text), name)
+      redactor.add(withoutScheme(text), name)
   }
 }
 
@@ -328,16 +328,16 @@ export function learnVariables(config: ServerConfig, env: ConfigEnvironment, red
   for (const { name, text } of textsOf(config)) {
     const read = partsOf(text)
     if ('problem' in read) continue
-    let whole: string | undefined = ''
+    let fullText: string | undefined = ''
     for (const part of read.parts) {
       const resolvedPart =
         part.kind === 'text' ? part : part.kind === 'env' ? fromEnvironment(part, env) : undefined
       const value = resolvedPart !== undefined && 'text' in resolvedPart ? resolvedPart.text : undefined
       if (value !== undefined && part.kind === 'env' && isSecretName(part.name))
         redactor.add(value, part.name)
-      whole = value === undefined ? undefined : whole === undefined ? undefined : whole + value
+      fullText = value === undefined ? undefined : fullText === undefined ? undefined : fullText + value
     }
-    if (whole !== undefined && isSecretName(name)) redactor.add(bare(whole), name)
+    if (fullText !== undefined && isSecretName(name)) redactor.add(withoutScheme(fullText), name)
   }
 }
 
@@ -359,7 +359,7 @@ function textsOf(config: ServerConfig): { name: string; text: string }[] {
 }
 
 function secretTexts(config: ServerConfig): { name: string; text: string }[] {
-  const named: [string, string][] =
+  const namedValues: [string, string][] =
     'url' in config
       ? [
           ...Object.entries(config.headers ?? {}),
@@ -369,11 +369,11 @@ function secretTexts(config: ServerConfig): { name: string; text: string }[] {
             : []),
         ]
       : [...Object.entries(config.env ?? {}), ...flagsOf(config.args ?? [])]
-  const inAddresses =
+  const urlPasswords =
     'url' in config ? [] : [...(config.args ?? []), ...Object.values(config.env ?? {})].flatMap(passwordsOf)
   return [
-    ...named.filter(([name]) => isSecretName(name)).map(([name, text]) => ({ name, text })),
-    ...inAddresses.map((text) => ({ name: 'password', text })),
+    ...namedValues.filter(([name]) => isSecretName(name)).map(([name, text]) => ({ name, text })),
+    ...urlPasswords.map((text) => ({ name: 'password', text })),
   ]
 }
 
@@ -397,12 +397,12 @@ function flagsOf(args: readonly string[]): [string, string][] {
 }
 
 /** A header's value without the scheme before the token. */
-function bare(text: string): string {
+function withoutScheme(text: string): string {
   return text.replace(/^(?:Bearer|Basic|Token|Digest)\s+/i, '').trim()
 }
 
 /** Sequential, so that the user is asked one question at a time. */
-async function inTurn<T, R>(items: Iterable<T>, work: (item: T) => Promise<R>): Promise<R[]> {
+async function mapSequentially<T, R>(items: Iterable<T>, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   for (const item of items) results.push(await work(item))
   return results
@@ -422,6 +422,8 @@ async function missingInputs(
           secret: inputSecret(input.id, from.file),
         })),
   )
-  const missingItems = await inTurn(wanted, async (item) => ((await isKnown(item.secret)) ? [] : [item]))
+  const missingItems = await mapSequentially(wanted, async (item) =>
+    (await isKnown(item.secret)) ? [] : [item],
+  )
   return missingItems.flat()
 }

@@ -24,7 +24,7 @@ const maxChars = 65_536
 
 /** Secrets in memory, for the lifetime of the process. */
 export function memorySecrets(): SecretStore {
-  const store = onFirstUse(async () => (await import('@jackfield/sdk/client/auth')).memoryStore())
+  const store = lazily(async () => (await import('@jackfield/sdk/client/auth')).memoryStore())
   return { ...secretStore(store, 'memory, until this program ends'), ready: async () => {} }
 }
 
@@ -33,26 +33,26 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
   if (key.kind !== 'system') {
     const files = sealedFiles(folder, key)
     const ready = async (): Promise<void> => (await files.open()).ready()
-    const secrets = secretStore(files.open, kinds[key.kind])
+    const secrets = secretStore(files.open, kindTexts[key.kind])
     return {
       ...secrets,
       ready,
-      get: async (name) => (await secrets.get(name)) ?? refuseOtherKey(folder, name),
+      get: async (name) => (await secrets.get(name)) ?? checkOtherKeys(folder, name),
       set: async (name, value) => {
-        // An unavailable key leaves no folder behind.
+        // Checked first, so that no folder is created for an unavailable key.
         await ready()
         await secrets.set(name, value)
       },
       readable: async () => (key.kind === 'keychain' ? [] : readableIn(files, key)),
     }
   }
-  const places = placesOf(folder, key)
-  const inKeychain = secretStore(places.inKeychain.open, kinds.keychain)
-  const inFile = secretStore(places.inFile.open, kinds['key file'])
+  const folders = keyFolders(folder, key)
+  const inKeychain = secretStore(folders.inKeychain.open, kindTexts.keychain)
+  const inFile = secretStore(folders.inFile.open, kindTexts['key file'])
   /** The location of a secret; undefined if there is none with that name. */
-  const placeOf = async (name: string): Promise<Secrets | undefined> => {
-    if (await places.inKeychain.has(keyOf(name))) return inKeychain
-    return (await places.inFile.has(keyOf(name))) ? inFile : undefined
+  const storeOf = async (name: string): Promise<Secrets | undefined> => {
+    if (await folders.inKeychain.has(keyOf(name))) return inKeychain
+    return (await folders.inFile.has(keyOf(name))) ? inFile : undefined
   }
   const namesInKeychain = async (): Promise<string[]> => {
     if (await key.hasKeychain()) return inKeychain.names()
@@ -62,28 +62,28 @@ export function sealedSecrets(folder: string, key: SecretKey): SecretStore {
   return {
     get kind() {
       const used = [
-        ...(places.inKeychain.isThere() ? [inKeychain.kind] : []),
-        ...(places.inFile.isThere() ? [inFile.kind] : []),
+        ...(folders.inKeychain.isThere() ? [inKeychain.kind] : []),
+        ...(folders.inFile.isThere() ? [inFile.kind] : []),
       ]
       if (used.length > 0) return used.join(', and ')
       return 'files sealed with a key in the keychain, or with a key file where there is none'
     },
     ready: async () => {
-      const place = (await key.hasKeychain()) ? places.inKeychain : places.inFile
+      const place = (await key.hasKeychain()) ? folders.inKeychain : folders.inFile
       await (await place.open()).ready()
     },
     names: async () => {
-      const sealed = (await places.inKeychain.has(listName)) ? namesInKeychain() : []
+      const sealed = (await folders.inKeychain.has(listName)) ? namesInKeychain() : []
       return [...new Set([...(await sealed), ...(await inFile.names())])].sort()
     },
-    readable: () => readableIn(places.inFile, key),
-    get: async (name) => (await (await placeOf(name))?.get(name)) ?? refuseOtherKey(folder, name),
+    readable: () => readableIn(folders.inFile, key),
+    get: async (name) => (await (await storeOf(name))?.get(name)) ?? checkOtherKeys(folder, name),
     set: async (name, value) => {
-      refuseUnfit(name, value)
-      const place = (await placeOf(name)) ?? ((await key.hasKeychain()) ? inKeychain : inFile)
+      checkSecret(name, value)
+      const place = (await storeOf(name)) ?? ((await key.hasKeychain()) ? inKeychain : inFile)
       await place.set(name, value)
     },
-    remove: async (name) => (await (await placeOf(name))?.remove(name)) ?? false,
+    remove: async (name) => (await (await storeOf(name))?.remove(name)) ?? false,
   }
 }
 
@@ -100,15 +100,15 @@ export function sealedCredentials(folder: string, key: SecretKey): CredentialSto
       exclusive: async (name, work, signal) => (await files.open()).exclusive(name, work, signal),
     }
   }
-  const { inKeychain, inFile } = placesOf(folder, key)
-  const placeOf = async (name: string): Promise<SealedFiles | undefined> => {
+  const { inKeychain, inFile } = keyFolders(folder, key)
+  const storeOf = async (name: string): Promise<SealedFiles | undefined> => {
     if (await inKeychain.has(name)) return inKeychain
     return (await inFile.has(name)) ? inFile : undefined
   }
   return {
-    get: async (name) => (await (await placeOf(name))?.open())?.get(name),
+    get: async (name) => (await (await storeOf(name))?.open())?.get(name),
     set: async (name, value) => {
-      const place = (await placeOf(name)) ?? ((await key.hasKeychain()) ? inKeychain : inFile)
+      const place = (await storeOf(name)) ?? ((await key.hasKeychain()) ? inKeychain : inFile)
       await (await place.open()).set(name, value)
     },
     delete: async (name) => {
@@ -120,7 +120,7 @@ export function sealedCredentials(folder: string, key: SecretKey): CredentialSto
   }
 }
 
-const kinds = {
+const kindTexts = {
   keychain: 'files sealed with a key in the keychain',
   passphrase: 'files sealed with a passphrase',
   'key file': 'files sealed with a key file',
@@ -135,7 +135,7 @@ interface SealedFiles {
 }
 
 /** The folder of each key. `key file` has a user-chosen key, so its files are separate. */
-function placesOf(folder: string, key: SystemKey): { inKeychain: SealedFiles; inFile: SealedFiles } {
+function keyFolders(folder: string, key: SystemKey): { inKeychain: SealedFiles; inFile: SealedFiles } {
   return {
     inKeychain: filesIn(join(folder, 'keychain'), async () => key.inKeychain),
     inFile: filesIn(join(folder, 'own-key-file'), async () => key.inFile),
@@ -158,7 +158,7 @@ function sealedFiles(folder: string, key: Exclude<SecretKey, SystemKey>): Sealed
 }
 
 function filesIn(directory: string, key: () => Promise<StoreKey>): SealedFiles {
-  const store = onFirstUse(async () => {
+  const store = lazily(async () => {
     const { encryptedFiles } = await import('@jackfield/sdk/client/auth/node')
     return encryptedFiles({ directory, key: await key() })
   })
@@ -171,10 +171,10 @@ function filesIn(directory: string, key: () => Promise<StoreKey>): SealedFiles {
 }
 
 /** A lazily created store; after a failure, the next call tries again. */
-function onFirstUse<T>(make: () => Promise<T>): () => Promise<T> {
+function lazily<T>(create: () => Promise<T>): () => Promise<T> {
   let store: Promise<T> | undefined
   return () => {
-    store ??= make().catch((error: unknown) => {
+    store ??= create().catch((error: unknown) => {
       store = undefined
       throw error
     })
@@ -196,13 +196,13 @@ async function readableIn(
 }
 
 async function namesIn(store: CredentialStore): Promise<string[]> {
-  const names: unknown = JSON.parse((await explained(store.get(listName), 'The list of secrets')) ?? '[]')
+  const names: unknown = JSON.parse((await withKeyHint(store.get(listName), 'The list of secrets')) ?? '[]')
   return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : []
 }
 
-/** Adapts a credential store to secrets. */
 type Secrets = Omit<SecretStore, 'ready'>
 
+/** Adapts a credential store to secrets. */
 function secretStore(open: () => Promise<CredentialStore>, kind: string): Secrets {
   const names = async (): Promise<string[]> => namesIn(await open())
   return {
@@ -210,25 +210,25 @@ function secretStore(open: () => Promise<CredentialStore>, kind: string): Secret
     names,
     get: async (name) => {
       const store = await open()
-      return explained(store.get(keyOf(name)), `The secret "${name}"`)
+      return withKeyHint(store.get(keyOf(name)), `The secret "${name}"`)
     },
     set: async (name, value) => {
       const store = await open()
       await store.exclusive(listName, async () => {
-        refuseUnfit(name, value)
-        const known = await names()
-        if (!known.includes(name) && known.length >= maxNames)
+        checkSecret(name, value)
+        const storedNames = await names()
+        if (!storedNames.includes(name) && storedNames.length >= maxNames)
           throw new McpError('LIMIT', `There are ${maxNames} secrets already. Remove some first`)
         await store.set(keyOf(name), value)
-        await store.set(listName, JSON.stringify([...new Set([...known, name])].sort()))
+        await store.set(listName, JSON.stringify([...new Set([...storedNames, name])].sort()))
       })
     },
     remove: async (name) => {
       const store = await open()
       return store.exclusive(listName, async () => {
-        const known = await names()
-        if (!known.includes(name)) return false
-        await store.set(listName, JSON.stringify(known.filter((other) => other !== name)))
+        const storedNames = await names()
+        if (!storedNames.includes(name)) return false
+        await store.set(listName, JSON.stringify(storedNames.filter((other) => other !== name)))
         await store.delete(keyOf(name))
         return true
       })
@@ -237,7 +237,7 @@ function secretStore(open: () => Promise<CredentialStore>, kind: string): Secret
 }
 
 /** Wraps reading: a value sealed with another key gives an error that names the key and the fix. */
-async function explained(reading: Promise<string | undefined>, what: string): Promise<string | undefined> {
+async function withKeyHint(reading: Promise<string | undefined>, what: string): Promise<string | undefined> {
   try {
     return await reading
   } catch (error) {
@@ -252,7 +252,7 @@ async function explained(reading: Promise<string | undefined>, what: string): Pr
 }
 
 /** Each folder of sealed files, with the setting needed to read it. */
-const remedies = [
+const keyHints = [
   ['passphrase', 'a passphrase', 'Set JACKFIELD_PASSPHRASE to it'],
   ['key-file', 'a key file', 'Set JACKFIELD_KEY_FILE to it'],
   [
@@ -264,15 +264,15 @@ const remedies = [
 ] as const
 
 /** @throws McpError 'INVALID' if the secret exists but is sealed with another key */
-function refuseOtherKey(folder: string, name: string): undefined {
+function checkOtherKeys(folder: string, name: string): undefined {
   // The file name depends only on the name of the secret.
   const file = createHash('sha256').update(keyOf(name)).digest('hex').slice(0, 40)
-  const remedy = remedies.find(([place]) => existsSync(join(folder, place, file)))
-  if (remedy === undefined) return undefined
-  const [place, sealedWith, how] = remedy
+  const keyHint = keyHints.find(([place]) => existsSync(join(folder, place, file)))
+  if (keyHint === undefined) return undefined
+  const [place, sealedWith, advice] = keyHint
   throw new McpError(
     'INVALID',
-    `The secret "${name}" is stored under another key: it is sealed with ${sealedWith}. ${how}, or set it under the key in use`,
+    `The secret "${name}" is stored under another key: it is sealed with ${sealedWith}. ${advice}, or set it under the key in use`,
     { details: { sealed: join(folder, place, file) } },
   )
 }
@@ -281,7 +281,7 @@ function keyOf(name: string): string {
   return `secret ${name}`
 }
 
-function refuseUnfit(name: string, value: string): void {
+function checkSecret(name: string, value: string): void {
   if (name.trim() === '' || name.length > 500 || /[\p{Cc}}]/u.test(name))
     throw new McpError(
       'INVALID',

@@ -32,7 +32,7 @@ export class SystemKey {
   /** The keychain's key; once the keychain was unavailable, it throws the same error for the rest of the run. */
   readonly inKeychain: StoreKey = {
     load: async () => {
-      const key = await this.#tried()
+      const key = await this.#keyOrError()
       if (key instanceof McpError) throw key
       return key
     },
@@ -46,8 +46,10 @@ export class SystemKey {
       const key = await keyFile(this.file).load(directory)
       if (isNew) {
         const { notify } = this.#options
-        const why = (await this.#isSilent()) ? 'the keychain does not answer' : 'no keychain on this system'
-        notify(`${why}: the key that seals credentials is stored in ${this.file}, readable by you alone`)
+        const reason = (await this.#isUnresponsive())
+          ? 'the keychain does not answer'
+          : 'no keychain on this system'
+        notify(`${reason}: the key that seals credentials is stored in ${this.file}, readable by you alone`)
       }
       return key
     },
@@ -58,7 +60,7 @@ export class SystemKey {
    * @throws McpError if the keychain refuses access
    */
   async hasKeychain(): Promise<boolean> {
-    const key = await this.#tried()
+    const key = await this.#keyOrError()
     if (!(key instanceof McpError)) return true
     const { keychain } = key.details
     if (keychain === 'absent' || keychain === 'no answer') return false
@@ -70,12 +72,12 @@ export class SystemKey {
     this.#options.notify(message)
   }
 
-  async #isSilent(): Promise<boolean> {
+  async #isUnresponsive(): Promise<boolean> {
     const key = await this.#attempt
     return key instanceof McpError && key.details['keychain'] === 'no answer'
   }
 
-  #tried(): Promise<Uint8Array | McpError> {
+  #keyOrError(): Promise<Uint8Array | McpError> {
     this.#attempt ??= this.#load()
     return this.#attempt
   }

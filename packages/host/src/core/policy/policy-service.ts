@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
-import { callers, problemWithRule } from '../../config/rule.ts'
+import { callers, ruleProblem } from '../../config/rule.ts'
 import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
 import type { Store } from '../../log/store/store.ts'
 import { canonical, isRecord, type JsonRecord } from '../../shared/json.ts'
@@ -131,7 +131,7 @@ function createService(deps: ServiceDeps): PolicyService {
       return { decision, remember, matched, grants: fitting, labels, ...defined({ result }) }
     },
     preview(rule, { days = 30 } = {}) {
-      const problem = problemWithRule(rule)
+      const problem = ruleProblem(rule)
       if (problem !== undefined) throw new McpError('INVALID', `The rule is invalid: ${problem}.`)
       const since = new Date(Date.now() - days * dayMs).toISOString()
       const matched: PreviewedCall[] = []

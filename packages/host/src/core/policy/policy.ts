@@ -1,5 +1,5 @@
 import { McpError, type Tool } from '@jackfield/sdk'
-import { problemWithRule } from '../../config/rule.ts'
+import { ruleProblem } from '../../config/rule.ts'
 import type { LabelTable, SeenLabel } from '../../log/store/answer-tables.ts'
 import { canonical, frozenCopy, type JsonRecord } from '../../shared/json.ts'
 import { matchesGlob } from '../../shared/text.ts'
@@ -87,7 +87,7 @@ export function createPolicy(options: {
 }): Policy {
   const { grants, labels } = options
   for (const rule of options.rules) {
-    const problem = problemWithRule(rule)
+    const problem = ruleProblem(rule)
     if (problem === undefined) continue
     throw new McpError('INVALID', `The rule ${JSON.stringify(rule.id)} is invalid: ${problem}.`)
   }

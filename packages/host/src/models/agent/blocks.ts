@@ -8,7 +8,7 @@ import type {
 } from '@jackfield/sdk'
 import { isForPersonOnly } from '../../shared/audience.ts'
 import type { ModelReply } from '../../types/index.ts'
-import { blocksOf, textBlock } from '../messages.ts'
+import { blocksOf, toMessageBlocks } from '../messages.ts'
 
 /** The tool calls of a reply. */
 export function toolUses({ content }: Pick<ModelReply | SamplingMessage, 'content'>): ToolUseContent[] {
@@ -16,7 +16,7 @@ export function toolUses({ content }: Pick<ModelReply | SamplingMessage, 'conten
 }
 
 /** The text of a message. */
-export function wordsOf({ content }: Pick<SamplingMessage, 'content'>): string {
+export function messageText({ content }: Pick<SamplingMessage, 'content'>): string {
   return blocksOf(content)
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join('\n\n')
@@ -48,6 +48,6 @@ export function userText(text: string): SamplingMessage {
 export function promptMessages(prompt: Pick<GetPromptResult, 'messages'>): SamplingMessage[] {
   const forModels = prompt.messages.filter(({ content }) => !isForPersonOnly(content.annotations))
   return forModels.flatMap(({ role, content }) =>
-    textBlock(content).map((block) => ({ role, content: block })),
+    toMessageBlocks(content).map((block) => ({ role, content: block })),
   )
 }

@@ -5,7 +5,7 @@ import { defaultCalls } from '../code/run.ts'
 import type { ModelTool } from '../tool-search/meter.ts'
 import type { CallOrigin, OfferedTools } from './tool-calls.ts'
 
-const characters = 18_000
+const maxDeclarationCharacters = 18_000
 
 const names = { run: 'run_code', describe: 'describe_api' } as const
 
@@ -36,11 +36,11 @@ export const codeTools: readonly ModelTool[] = [
   },
 ]
 
-const own: ReadonlySet<string> = new Set(Object.values(names))
+const codeToolNames: ReadonlySet<string> = new Set(Object.values(names))
 
 /** Whether the conversation answers this tool itself. */
 export function isCodeTool(name: string): boolean {
-  return own.has(name)
+  return codeToolNames.has(name)
 }
 
 /** Runs one of `codeTools`. A failure is a result the model can read. */
@@ -50,7 +50,7 @@ export async function callCodeTool(
   args: Record<string, unknown>,
   { maxCalls, ...options }: Omit<CallOrigin, 'onRow'> & Pick<OfferedTools, 'isOn'>,
 ): Promise<{ result: CallToolResult; calls?: number }> {
-  if (name === names.describe) return { result: textResult(described(host, args, options.isOn)) }
+  if (name === names.describe) return { result: textResult(declarationsText(host, args, options.isOn)) }
   if (typeof args.program !== 'string') return { result: failure('run_code needs "program", a text.') }
   try {
     const limits = { calls: Math.min(maxCalls, defaultCalls) }
@@ -62,18 +62,18 @@ export async function callCodeTool(
   }
 }
 
-function described(
+function declarationsText(
   host: Host,
   { server, tools }: Record<string, unknown>,
   isOn: (tool: CatalogTool) => boolean,
 ): string {
-  const only = {
+  const filter = {
     isOn,
     ...(typeof server === 'string' && { servers: [server] }),
     ...(Array.isArray(tools) && { tools: tools.filter((tool) => typeof tool === 'string') }),
   }
-  const whole = host.code.types(only)
-  if (whole.length <= characters) return whole
+  const declarations = host.code.types(filter)
+  if (declarations.length <= maxDeclarationCharacters) return declarations
   const servers = Map.groupBy(host.tools().filter(isOn), (entry) => entry.server)
   const lists = [...servers].flatMap(([name, entries]) =>
     typeof server === 'string' && server !== name
@@ -81,6 +81,7 @@ function described(
       : [`${name}: ${entries.map(({ tool }) => tool.name).join(', ')}`],
   )
   const list = lists.join('\n')
-  const cut = list.length > characters ? `${list.slice(0, characters)}… [cut]` : list
-  return `${host.code.types({ tools: [] })}\nThere are too many tools to declare at once. Ask for some with "tools":\n${cut}`
+  const shortened =
+    list.length > maxDeclarationCharacters ? `${list.slice(0, maxDeclarationCharacters)}… [cut]` : list
+  return `${host.code.types({ tools: [] })}\nThere are too many tools to declare at once. Ask for some with "tools":\n${shortened}`
 }

@@ -26,12 +26,12 @@ import type {
   ToolSwitch,
 } from '../../types/index.ts'
 import { defaultResultCharacters } from '../fitted-result.ts'
-import { toolResult, toolUses, userText, wordsOf } from './blocks.ts'
-import { deferredResult, lateResultMessages, performUntilDeferred } from './late-calls.ts'
+import { messageText, toolResult, toolUses, userText } from './blocks.ts'
+import { deferredResult, lateResultMessage, performUntilDeferred } from './late-calls.ts'
 import { wrappedCall } from './search-tools.ts'
 import type { ToolOutcome } from './tool-calls.ts'
 import { createToolOffer } from './tool-offer.ts'
-import { isSwitchedOn, switched } from './tool-switches.ts'
+import { addSwitches, isSwitchedOn } from './tool-switches.ts'
 import { Transcript } from './transcript.ts'
 
 /** Events of one tool call of the model. */
@@ -94,7 +94,7 @@ export interface Turn {
 }
 
 /** Maximum characters of invalid arguments that the model is shown. */
-const maxWritten = 200
+const maxArgumentsShown = 200
 
 const cancelledByPerson =
   'The user cancelled this call. Do not make the same call again unless they ask for it.'
@@ -140,7 +140,7 @@ export interface Conversation {
   readonly id: string
   /** All messages so far, as the model sees them. */
   readonly messages: readonly SamplingMessage[]
-  /** The user's first words, until another title is set. */
+  /** The title: the start of the user's first message, until another one is set. */
   title: string
   /** Usage so far, by model. */
   readonly usage: readonly ModelUsage[]
@@ -158,7 +158,7 @@ export interface Conversation {
    * Sends a message and lets the model answer, running the tools it calls. Rejects if the model fails; the conversation can
    * continue.
    */
-  say(said: UserInput, options?: SayOptions): Promise<Turn>
+  say(input: UserInput, options?: SayOptions): Promise<Turn>
   /**
    * Cancels the running tool call with this id; the turn continues, and the model gets an error as its result. Returns false if
    * this call is not running or was deferred.
@@ -189,9 +189,9 @@ export function createConversation(options: ConversationOptions): Conversation {
   const { host, id, resume, codeMode = false } = options
   const { maxTurns = 25, maxTokens = 8_192, resultCharacters = defaultResultCharacters } = options
   const { maxCalls = 200, maxCallsPerReply = 50 } = options
-  const late: SamplingMessage[] = []
-  const begun = id === undefined ? undefined : { id }
-  const transcript = new Transcript(host.conversations, resume === undefined ? begun : { resume })
+  const pendingResults: SamplingMessage[] = []
+  const newId = id === undefined ? undefined : { id }
+  const transcript = new Transcript(host.conversations, resume === undefined ? newId : { resume })
   const isOn = (entry: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean =>
     isSwitchedOn(entry, transcript.switches)
   let offer = createToolOffer(host, { codeMode, isOn })
@@ -216,46 +216,49 @@ export function createConversation(options: ConversationOptions): Conversation {
     return { reply, row, usage: reply.usage && { model: requestedModel.id, ...reply.usage } }
   }
 
-  async function run(
+  async function runCall(
     use: ToolUseContent,
-    written: string | undefined,
+    rawArguments: string | undefined,
     cause: number,
-    say: SayOptions,
+    options: SayOptions,
     tally: Tally,
   ): Promise<void> {
     const wanted = wrappedCall(use)
     tally.calls += 1
-    say.onToolCall?.({ type: 'start', id: use.id, name: wanted.name, arguments: wanted.input })
-    if (written !== undefined) {
-      const result = failure(unreadableArguments(use.name, written))
-      transcript.result(toolResult(use, result))
-      say.onToolCall?.(ended(use.id, wanted.name, { result, denied: false }))
+    options.onToolCall?.({ type: 'start', id: use.id, name: wanted.name, arguments: wanted.input })
+    if (rawArguments !== undefined) {
+      const result = failure(unreadableArguments(use.name, rawArguments))
+      transcript.addResult(toolResult(use, result))
+      options.onToolCall?.(endEvent(use.id, wanted.name, { result, denied: false }))
       return
     }
-    const done = await performCancellable(use.id, wanted, say.signal, {
+    const outcome = await performCancellable(use.id, wanted, options.signal, {
       conversation: transcript.id,
       cause,
       maxCalls: maxCalls - tally.calls,
     })
-    if ('later' in done) {
-      transcript.result(toolResult(use, deferredResult(done.later)), done.activity)
-      say.onToolCall?.({
+    if ('later' in outcome) {
+      transcript.addResult(toolResult(use, deferredResult(outcome.later)), outcome.activity)
+      options.onToolCall?.({
         id: use.id,
         name: wanted.name,
-        ...('task' in done.later
-          ? { type: 'task', task: done.later.task }
-          : { type: 'later', item: done.later.question }),
+        ...('task' in outcome.later
+          ? { type: 'task', task: outcome.later.task }
+          : { type: 'later', item: outcome.later.question }),
       })
-      done.outcome
-        .catch(lostCall)
-        .then((outcome) => takeLateResults(use.id, wanted.name, outcome))
+      outcome.outcome
+        .catch(failedOutcome)
+        .then((outcome) => acceptLateResult(use.id, wanted.name, outcome))
         .catch((error: unknown) => process.emitWarning(`A late result was lost: ${reasonOf(error)}`))
       return
     }
-    tally.calls += done.calls ?? 0
-    const { activity } = done
-    transcript.result(toolResult(use, done.result, fitted(wanted.name, done.result, activity)), activity)
-    say.onToolCall?.(ended(use.id, wanted.name, done))
+    tally.calls += outcome.calls ?? 0
+    const { activity } = outcome
+    transcript.addResult(
+      toolResult(use, outcome.result, fitForModel(wanted.name, outcome.result, activity)),
+      activity,
+    )
+    options.onToolCall?.(endEvent(use.id, wanted.name, outcome))
   }
 
   /** Runs one call, which `cancelCall` can end without ending the turn. */
@@ -272,11 +275,11 @@ export function createConversation(options: ConversationOptions): Conversation {
     try {
       const offered = { codeMode, isOn }
       const { taskPatienceMs } = options
-      const done = await performUntilDeferred(host, wanted, { ...origin, signal }, offered, taskPatienceMs)
+      const outcome = await performUntilDeferred(host, wanted, { ...origin, signal }, offered, taskPatienceMs)
       // A result that arrived before the cancellation counts.
-      if (!isCancelled() || 'later' in done || done.result.isError !== true) return done
-      const content = [...done.result.content, ...failure(cancelledByPerson).content]
-      return { ...done, result: { ...done.result, content }, cancelled: true }
+      if (!isCancelled() || 'later' in outcome || outcome.result.isError !== true) return outcome
+      const content = [...outcome.result.content, ...failure(cancelledByPerson).content]
+      return { ...outcome, result: { ...outcome.result, content }, cancelled: true }
     } catch (error) {
       if (!isCancelled()) throw error
       return { result: failure(cancelledByPerson), denied: false, cancelled: true }
@@ -285,33 +288,35 @@ export function createConversation(options: ConversationOptions): Conversation {
     }
   }
 
-  /** A call with a deferred question ended. */
-  function takeLateResults(id: string, name: string, outcome: ToolOutcome): void {
+  /** Queues the result of a call that outlived its turn. */
+  function acceptLateResult(id: string, name: string, outcome: ToolOutcome): void {
     if (outcome.suspended === true) return
-    late.push(lateResultMessages(name, outcome.result, fitted(name, outcome.result, outcome.activity)))
-    if (!busy) reportLateResults()
-    if (id !== '') options.onLate?.(ended(id, name, outcome))
+    pendingResults.push(
+      lateResultMessage(name, outcome.result, fitForModel(name, outcome.result, outcome.activity)),
+    )
+    if (!busy) tryStoreLateResults()
+    if (id !== '') options.onLate?.(endEvent(id, name, outcome))
   }
 
-  /** Between turns, late results are stored at once if possible; otherwise the next turn delivers them. */
-  function reportLateResults(): void {
+  /** Stores late results between turns; if that fails, the next turn stores them. */
+  function tryStoreLateResults(): void {
     try {
-      reportLateResult()
+      storeLateResults()
     } catch {
-      // Another client continued the conversation, or the host is closed: the next turn reports it.
+      // Another client continued the conversation, or the host is closed.
     }
   }
 
-  /** Gives the model the results that arrived after the turn of their call. */
-  function reportLateResult(): void {
-    for (let next = late[0]; next !== undefined; next = late[0]) {
-      transcript.addNote(next)
-      late.shift()
+  /** Adds the results that arrived after the turn of their call to the transcript. */
+  function storeLateResults(): void {
+    for (let nextModel = pendingResults[0]; nextModel !== undefined; nextModel = pendingResults[0]) {
+      transcript.addHostMessage(nextModel)
+      pendingResults.shift()
     }
   }
 
   /** The model's version of a result; one that is too large is stored, to be read in parts. */
-  function fitted(name: string, result: CallToolResult, activity: number | undefined): ContentBlock[] {
+  function fitForModel(name: string, result: CallToolResult, activity: number | undefined): ContentBlock[] {
     const entry = host.tools().find((one) => one.name === name)
     return host.results.fit(forModel(result), {
       characters: resultCharacters,
@@ -325,74 +330,78 @@ export function createConversation(options: ConversationOptions): Conversation {
    * Runs the calls in order, up to the limits of a reply and a turn. Every call gets a result, also those that were not run.
    * Returns how many were over the limit.
    */
-  async function runAll(
+  async function runCalls(
     uses: ToolUseContent[],
     unreadable: NonNullable<ModelReply['unreadable']>,
     cause: number,
-    say: SayOptions,
+    options: SayOptions,
     tally: Tally,
   ): Promise<number> {
-    let done = 0
-    let bound: string | undefined
+    let outcome = 0
+    let limitMessage: string | undefined
     try {
       for (const use of uses) {
-        say.signal?.throwIfAborted()
-        bound = boundReached(done, tally)
-        if (bound !== undefined) return uses.length - done
-        const written = Object.hasOwn(unreadable, use.id) ? unreadable[use.id] : undefined
-        await run(use, written, cause, say, tally)
-        done += 1
+        options.signal?.throwIfAborted()
+        limitMessage = limitReached(outcome, tally)
+        if (limitMessage !== undefined) return uses.length - outcome
+        const rawArguments = Object.hasOwn(unreadable, use.id) ? unreadable[use.id] : undefined
+        await runCall(use, rawArguments, cause, options, tally)
+        outcome += 1
       }
       return 0
     } finally {
-      const ended =
-        say.signal?.aborted === true ? 'The user stopped this turn' : 'This turn ended with an error'
-      const reason = failure(bound ?? `${ended}; the call has no result.`)
-      for (const use of uses.slice(done)) transcript.result(toolResult(use, reason))
+      const endEvent =
+        options.signal?.aborted === true ? 'The user stopped this turn' : 'This turn ended with an error'
+      const reason = failure(limitMessage ?? `${endEvent}; the call has no result.`)
+      for (const use of uses.slice(outcome)) transcript.addResult(toolResult(use, reason))
     }
   }
 
-  function boundReached(ofReply: number, { calls }: Tally): string | undefined {
-    const overLimit = (what: string, most: number): string =>
-      `This call was not run: ${what} may make ${most} tool calls. The person decides whether to continue.`
+  function limitReached(callsInReply: number, { calls }: Tally): string | undefined {
+    const overLimit = (what: string, max: number): string =>
+      `This call was not run: ${what} may make ${max} tool calls. The person decides whether to continue.`
     if (calls >= maxCalls) return overLimit('one turn', maxCalls)
-    return ofReply >= maxCallsPerReply ? overLimit('one reply', maxCallsPerReply) : undefined
+    return callsInReply >= maxCallsPerReply ? overLimit('one reply', maxCallsPerReply) : undefined
   }
 
-  async function turn(say: SayOptions, tally: Tally): Promise<Turn> {
+  async function turn(options: SayOptions, tally: Tally): Promise<Turn> {
     for (;;) {
       tally.rounds += 1
-      const { reply, row, usage } = await ask({ messages: [...transcript.messages] }, say)
+      const { reply, row, usage } = await ask({ messages: [...transcript.messages] }, options)
       tally.usage.inputTokens += usage?.inputTokens ?? 0
       tally.usage.outputTokens += usage?.outputTokens ?? 0
       const uses = toolUses(reply)
-      transcript.replied(reply.content, usage)
+      transcript.addReply(reply.content, usage)
       const { calls: _calls, ...counts } = tally
-      const end = (stopReason: Turn['stopReason']): Turn => ({ text: wordsOf(reply), stopReason, ...counts })
+      const end = (stopReason: Turn['stopReason']): Turn => ({
+        text: messageText(reply),
+        stopReason,
+        ...counts,
+      })
       if (uses.length === 0) return end(reply.stopReason)
       if (reply.stopReason === 'maxTokens') {
         const cut = failure('The reply was cut off at its token limit, so this call was not run.')
-        for (const use of uses) transcript.result(toolResult(use, cut))
+        for (const use of uses) transcript.addResult(toolResult(use, cut))
         return end('maxTokens')
       }
-      const callsNotRun = await runAll(uses, reply.unreadable ?? {}, row, say, tally)
-      reportLateResult()
-      const news = offer.update(model)
-      if (news !== undefined) transcript.addLateResult(news)
+      const callsNotRun = await runCalls(uses, reply.unreadable ?? {}, row, options, tally)
+      storeLateResults()
+      const notice = offer.update(model)
+      if (notice !== undefined) transcript.addHostText(notice)
       if (callsNotRun > 0) return { ...end('maxCalls'), callsNotRun }
       if (tally.rounds >= maxTurns) return end('maxTurns')
     }
   }
 
-  /** Model requests are sequential. */
-  async function alone<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs a model request. @throws Error while another one runs */
+  async function runExclusive<T>(work: () => Promise<T>): Promise<T> {
     refuseWhileBusy()
     busy = true
     try {
       return await work()
     } finally {
       busy = false
-      reportLateResults()
+      tryStoreLateResults()
     }
   }
 
@@ -408,7 +417,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       return transcript.switches
     },
     switchTools(on, patterns) {
-      transcript.switches = switched(transcript.switches, on, patterns, host)
+      transcript.switches = addSwitches(transcript.switches, on, patterns, host)
     },
     isToolOn: isOn,
     cancelCall(id) {
@@ -421,7 +430,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       return transcript.usage
     },
     get contextTokens() {
-      return transcript.filled
+      return transcript.contextTokens
     },
     get title() {
       return transcript.title
@@ -432,49 +441,49 @@ export function createConversation(options: ConversationOptions): Conversation {
     get model() {
       return model
     },
-    set model(next) {
-      model = next
-      host.sampling.setModel(transcript.id, next)
+    set model(nextModel) {
+      model = nextModel
+      host.sampling.setModel(transcript.id, nextModel)
     },
-    say: (said, say = {}) =>
-      alone(async () => {
+    say: (input, options = {}) =>
+      runExclusive(async () => {
         const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 }, calls: 0 }
-        const words = typeof said === 'string' ? [userText(said)] : said
-        reportLateResult()
-        transcript.begin(model.id, offer.update(model), words, say.attached)
+        const messages = typeof input === 'string' ? [userText(input)] : input
+        storeLateResults()
+        transcript.beginTurn(model.id, offer.update(model), messages, options.attached)
         try {
-          return await turn(say, tally)
+          return await turn(options, tally)
         } catch (error) {
-          if (say.signal?.aborted !== true) throw error
+          if (options.signal?.aborted !== true) throw error
           const { rounds, usage } = tally
           return { text: '', stopReason: 'cancelled', rounds, usage }
         }
       }),
-    summarize: (say = {}) =>
-      alone(async () => {
+    summarize: (options = {}) =>
+      runExclusive(async () => {
         if (transcript.messages.length === 0)
           throw new McpError('INVALID', 'There are no messages to summarize yet.')
         offer.update(model)
         const messages = [...transcript.messages, summaryRequest]
-        const { reply, usage } = await ask({ messages, toolChoice: 'none' }, say)
-        if (usage !== undefined) transcript.used(usage)
-        const text = wordsOf(reply).trim()
+        const { reply, usage } = await ask({ messages, toolChoice: 'none' }, options)
+        if (usage !== undefined) transcript.addUsage(usage)
+        const text = messageText(reply).trim()
         if (text === '')
           throw new McpError('INVALID', `${model.id} returned no summary. Try again, or use another model.`)
         return text
       }),
-    addLateResult: (name, call) => takeLateResults('', name, call),
+    addLateResult: (name, call) => acceptLateResult('', name, call),
     compact(summary) {
       refuseWhileBusy()
       if (summary.trim() === '') throw new McpError('INVALID', 'The summary is empty.')
-      transcript.summarize(summary.trim())
+      transcript.addSummary(summary.trim())
       // Earlier notices about changed tools were removed with the rest.
       offer = createToolOffer(host, { codeMode, isOn })
     },
   }
 }
 
-function ended(
+function endEvent(
   id: string,
   name: string,
   { activity, suspended: _suspended, calls: _calls, ...outcome }: ToolOutcome,
@@ -482,13 +491,13 @@ function ended(
   return { type: 'end', id, name, ...outcome, ...(activity !== undefined && { activity }) }
 }
 
-function unreadableArguments(name: string, written: string): string {
-  const shown = oneLine(written)
-  const start = shown.length > maxWritten ? `${shown.slice(0, maxWritten)}…` : shown
+function unreadableArguments(name: string, rawArguments: string): string {
+  const shown = oneLine(rawArguments)
+  const start = shown.length > maxArgumentsShown ? `${shown.slice(0, maxArgumentsShown)}…` : shown
   return `${name} was not called: its arguments must be one JSON object, and these cannot be read: ${start} Call it again with a whole JSON object.`
 }
 
-function lostCall(error: unknown): ToolOutcome {
+function failedOutcome(error: unknown): ToolOutcome {
   return { result: failure(`The call failed: ${reasonWithFixes(error)}`), denied: false }
 }
 
@@ -503,10 +512,10 @@ async function askModel(
   try {
     const reply = await model.generate(request)
     const uses = toolUses(reply)
-    const wants = uses.length === 0 ? '' : `, wants ${uses.map((use) => use.name).join(', ')}`
+    const toolsText = uses.length === 0 ? '' : `, wants ${uses.map((use) => use.name).join(', ')}`
     const id = host.record({
       ...row,
-      summary: `${model.id} answered${wants}`,
+      summary: `${model.id} answered${toolsText}`,
       outcome: 'ok',
       durationMs: Math.round(performance.now() - started),
       detail: {

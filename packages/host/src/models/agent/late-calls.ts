@@ -31,31 +31,31 @@ export async function performUntilDeferred(
   taskPatienceMs: number = defaultTaskPatienceMs,
 ): Promise<ToolOutcome | LateCall> {
   const stop = new AbortController()
-  const end = (): void => stop.abort(signal?.reason)
+  const abort = (): void => stop.abort(signal?.reason)
   const deferred = Promise.withResolvers<Omit<LateCall, 'outcome'>>()
-  let own: number | undefined
-  let patience: NodeJS.Timeout | undefined
-  const off = host.on((event) => {
-    if (own === undefined) return
-    if (event.type === 'later' && event.rows.includes(own))
-      deferred.resolve({ later: { question: event.item }, activity: own })
-    else if (event.type === 'task' && event.task.activity === own && event.task.followed) {
-      const later = { later: event, activity: own }
-      patience ??= setTimeout(() => deferred.resolve(later), taskPatienceMs)
+  let callRow: number | undefined
+  let timer: NodeJS.Timeout | undefined
+  const unsubscribe = host.on((event) => {
+    if (callRow === undefined) return
+    if (event.type === 'later' && event.rows.includes(callRow))
+      deferred.resolve({ later: { question: event.item }, activity: callRow })
+    else if (event.type === 'task' && event.task.activity === callRow && event.task.followed) {
+      const later = { later: event, activity: callRow }
+      timer ??= setTimeout(() => deferred.resolve(later), taskPatienceMs)
     }
   })
-  signal?.addEventListener('abort', end, { once: true })
-  if (signal?.aborted === true) end()
+  signal?.addEventListener('abort', abort, { once: true })
+  if (signal?.aborted === true) abort()
   try {
     const onRow = (row: number): void => {
-      own = row
+      callRow = row
     }
     const outcome = performCall(host, use, { ...origin, signal: stop.signal, onRow }, offer)
     return await Promise.race([outcome, deferred.promise.then((later) => ({ ...later, outcome }))])
   } finally {
-    off()
-    clearTimeout(patience)
-    signal?.removeEventListener('abort', end)
+    unsubscribe()
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', abort)
   }
 }
 
@@ -72,14 +72,14 @@ export function deferredResult(later: DeferredCall): CallToolResult {
 }
 
 /** The message to the model with a result that arrived after its turn. */
-export function lateResultMessages(
+export function lateResultMessage(
   name: string,
   { isError }: CallToolResult,
   content: ContentBlock[],
 ): SamplingMessage {
-  const how = isError === true ? 'has failed' : 'is over'
-  const head = `[From Jackfield, not from the person] The call of ${name} whose result was not there yet ${how}. Its result:`
+  const outcome = isError === true ? 'has failed' : 'is over'
+  const heading = `[From Jackfield, not from the person] The call of ${name} whose result was not there yet ${outcome}. Its result:`
   const blocks = promptMessages({ messages: content.map((block) => ({ role: 'user', content: block })) })
   const parts: SamplingContent[] = blocks.flatMap((message) => blocksOf(message.content))
-  return { role: 'user', content: [{ type: 'text', text: head }, ...parts] }
+  return { role: 'user', content: [{ type: 'text', text: heading }, ...parts] }
 }

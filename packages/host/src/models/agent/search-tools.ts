@@ -5,15 +5,15 @@ import { oneLine } from '../../shared/text.ts'
 import type { CatalogTool, Host } from '../../types/index.ts'
 import type { ModelTool } from '../tool-search/meter.ts'
 
-const bounds = { found: 25, inspected: 5, characters: 16_000, description: 160, servers: 60 }
+const limits = { found: 25, inspected: 5, characters: 16_000, description: 160, servers: 60 }
 
 const names = { search: 'search_tools', inspect: 'inspect_tool', call: 'call_tool' } as const
 
 /** Three tools that replace all others; their descriptions name the current servers. */
 export function searchTools(tools: readonly CatalogTool[]): ModelTool[] {
   const servers = [...Map.groupBy(tools, ({ server }) => server)]
-    .slice(0, bounds.servers)
-    .map(([server, own]) => `${server} (${own.length})`)
+    .slice(0, limits.servers)
+    .map(([server, searchToolNames]) => `${server} (${searchToolNames.length})`)
   return [
     {
       name: names.search,
@@ -23,7 +23,7 @@ export function searchTools(tools: readonly CatalogTool[]): ModelTool[] {
         properties: {
           query: { type: 'string', description: 'A few words, such as "create issue"' },
           server: { type: 'string', description: 'Only this server' },
-          limit: { type: 'integer', minimum: 1, maximum: bounds.found, description: 'Default 8' },
+          limit: { type: 'integer', minimum: 1, maximum: limits.found, description: 'Default 8' },
           detail: {
             enum: ['names', 'brief', 'full'],
             description:
@@ -39,7 +39,7 @@ export function searchTools(tools: readonly CatalogTool[]): ModelTool[] {
       description: 'Shows whole definitions of tools that search_tools found.',
       inputSchema: {
         type: 'object',
-        properties: { names: { type: 'array', items: { type: 'string' }, maxItems: bounds.inspected } },
+        properties: { names: { type: 'array', items: { type: 'string' }, maxItems: limits.inspected } },
         required: ['names'],
         additionalProperties: false,
       },
@@ -60,21 +60,22 @@ export function searchTools(tools: readonly CatalogTool[]): ModelTool[] {
   ]
 }
 
-const own: ReadonlySet<string> = new Set(Object.values(names))
+const searchToolNames: ReadonlySet<string> = new Set(Object.values(names))
 
 /** Whether the conversation answers this tool itself. */
 export function isSearchTool(name: string): boolean {
-  return own.has(name)
+  return searchToolNames.has(name)
 }
 
 /** The call that a `call_tool` contains; any other call unchanged. */
 export function wrappedCall<T extends { name: string; input: Record<string, unknown> }>(use: T): T {
   const { name, arguments: args = {} } = use.input
-  if (use.name !== names.call || typeof name !== 'string' || own.has(name) || !isRecord(args)) return use
+  if (use.name !== names.call || typeof name !== 'string' || searchToolNames.has(name) || !isRecord(args))
+    return use
   return { ...use, name, input: args }
 }
 
-/** Runs one of `searchTools`, except calls that `meant` translates. A failure is a result the model can read. */
+/** Runs one of `searchTools`, except `call_tool`, which `wrappedCall` resolves. A failure is a result the model can read. */
 export function callSearchTool(
   host: Host,
   name: string,
@@ -107,25 +108,25 @@ function search(
   )
   if (typeof server === 'string' && !servers.has(server)) {
     return failure(
-      `There are no tools of a server "${server}". Servers are: ${[...servers].slice(0, bounds.servers).join(', ')}.`,
+      `There are no tools of a server "${server}". Servers are: ${[...servers].slice(0, limits.servers).join(', ')}.`,
     )
   }
   const { matches, total } = host.toolSearch.search(query, {
     isOn,
-    limit: typeof limit === 'number' ? Math.min(limit, bounds.found) : 8,
+    limit: typeof limit === 'number' ? Math.min(limit, limits.found) : 8,
     ...(typeof server === 'string' && { server }),
   })
   if (matches.length === 0) return textResult('No match. Try other words, or leave "server" out.')
-  const lines = matches.map(({ tool }) => shown(tool, detail))
-  return textResult(within([`${matches.length} of ${total}, the best first:`, ...lines]))
+  const lines = matches.map(({ tool }) => toolText(tool, detail))
+  return textResult(joinWithinLimit([`${matches.length} of ${total}, the best first:`, ...lines]))
 }
 
 function inspect(
   host: Host,
-  { names: wanted }: Record<string, unknown>,
+  { names: requestedNames }: Record<string, unknown>,
   isOn: (tool: CatalogTool) => boolean,
 ): CallToolResult {
-  const names = Array.isArray(wanted) ? wanted.filter((name) => typeof name === 'string') : []
+  const names = Array.isArray(requestedNames) ? requestedNames.filter((name) => typeof name === 'string') : []
   if (names.length === 0)
     return failure('inspect_tool needs "names": a list of tools that search_tools found.')
   const tools = new Map(
@@ -134,14 +135,14 @@ function inspect(
       .filter(isOn)
       .map((entry) => [entry.name, entry]),
   )
-  const descriptions = names.slice(0, bounds.inspected).map((name) => {
+  const descriptions = names.slice(0, limits.inspected).map((name) => {
     const entry = tools.get(name)
-    return entry === undefined ? `There is no tool "${oneLine(name)}" at present.` : shown(entry, 'full')
+    return entry === undefined ? `There is no tool "${oneLine(name)}" at present.` : toolText(entry, 'full')
   })
-  return textResult(within(descriptions))
+  return textResult(joinWithinLimit(descriptions))
 }
 
-function shown({ name, server, tool }: CatalogTool, detail: unknown): string {
+function toolText({ name, server, tool }: CatalogTool, detail: unknown): string {
   if (detail === 'names') return name
   if (detail === 'full') {
     const { title, description, inputSchema, outputSchema, annotations } = tool
@@ -154,23 +155,23 @@ function shown({ name, server, tool }: CatalogTool, detail: unknown): string {
     .map((parameter) =>
       Array.isArray(required) && required.includes(parameter) ? parameter : `${parameter}?`,
     )
-  const words = oneLine([tool.title, tool.description].filter((part) => part !== undefined).join(': '))
-  const shortened = words.length > bounds.description ? `${words.slice(0, bounds.description)}…` : words
+  const text = oneLine([tool.title, tool.description].filter((part) => part !== undefined).join(': '))
+  const shortened = text.length > limits.description ? `${text.slice(0, limits.description)}…` : text
   return `${name}(${parameters.join(', ')}${properties.length > 12 ? ', …' : ''})  ${shortened}`
 }
 
 /** As many of the parts as fit, and the number of the others. */
-function within(parts: readonly string[]): string {
+function joinWithinLimit(parts: readonly string[]): string {
   const shownParts: string[] = []
-  let room = bounds.characters
+  let remaining = limits.characters
   for (const part of parts) {
-    room -= part.length + 1
-    if (room < 0) break
+    remaining -= part.length + 1
+    if (remaining < 0) break
     shownParts.push(part)
   }
-  const left = parts.length - shownParts.length
+  const omitted = parts.length - shownParts.length
   return [
     ...shownParts,
-    ...(left > 0 ? [`… ${left} more did not fit; ask for fewer or for less detail.`] : []),
+    ...(omitted > 0 ? [`… ${omitted} more did not fit; ask for fewer or for less detail.`] : []),
   ].join('\n')
 }

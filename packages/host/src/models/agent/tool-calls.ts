@@ -34,9 +34,9 @@ export interface OfferedTools {
 }
 
 /** Candidates for a wrong name: tools with that plain name, else those with a similar name. */
-function namesLike(wanted: string, names: readonly string[]): string[] {
-  const own = names.filter((name) => name.endsWith(`__${wanted}`))
-  return (own.length > 0 ? own : nearNames(wanted, names)).slice(0, 3)
+function namesLike(requestedName: string, names: readonly string[]): string[] {
+  const sameName = names.filter((name) => name.endsWith(`__${requestedName}`))
+  return (sameName.length > 0 ? sameName : nearNames(requestedName, names)).slice(0, 3)
 }
 
 /** Runs one call: the conversation's own tools here, all others through the broker. */

@@ -23,7 +23,7 @@ export interface ToolOffer {
 interface OfferedTool {
   tool: CatalogTool['tool']
   /** The definition that the model was given; undefined if it finds the tool by search. */
-  known: string | undefined
+  knownDefinition: string | undefined
   present: boolean
   /** It exists, and the user switched it off. */
   off?: true
@@ -31,8 +31,8 @@ interface OfferedTool {
 
 type Change = 'given' | 'found' | 'changed' | 'gone' | 'off' | 'back'
 
-const named = 30
-const changedCharacters = 4_000
+const maxNamesInNotice = 30
+const maxDefinitionCharacters = 4_000
 
 /**
  * Offers all tools, in the order they were first seen. Beyond a share of the context, new ones are found with `search_tools`
@@ -42,23 +42,27 @@ export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): T
   const offered: ModelTool[] = [...virtualTools, ...(codeMode ? codeTools : [])]
   const seen = new Map<string, OfferedTool>()
   let searching = false
-  let begun = false
+  let isStarted = false
 
-  function give(entry: CatalogTool): Change {
+  function addNew(entry: CatalogTool): Change {
     const full = !searching || entry.always === true
-    const form = frozenCopy(modelTool(entry))
-    if (full) offered.push(form)
-    seen.set(entry.name, { tool: entry.tool, known: full ? JSON.stringify(form) : undefined, present: true })
+    const definition = frozenCopy(modelTool(entry))
+    if (full) offered.push(definition)
+    seen.set(entry.name, {
+      tool: entry.tool,
+      knownDefinition: full ? JSON.stringify(definition) : undefined,
+      present: true,
+    })
     return full ? 'given' : 'found'
   }
 
   function add(entry: CatalogTool): Change | undefined {
-    const before = seen.get(entry.name)
-    if (before === undefined) return give(entry)
-    const { tool, known, present } = before
-    const now = known === undefined || tool === entry.tool ? known : JSON.stringify(modelTool(entry))
-    seen.set(entry.name, { tool: entry.tool, known: now, present: true })
-    if (now !== known) return 'changed'
+    const previous = seen.get(entry.name)
+    if (previous === undefined) return addNew(entry)
+    const { tool, knownDefinition: known, present } = previous
+    const current = known === undefined || tool === entry.tool ? known : JSON.stringify(modelTool(entry))
+    seen.set(entry.name, { tool: entry.tool, knownDefinition: current, present: true })
+    if (current !== known) return 'changed'
     return present ? undefined : 'back'
   }
 
@@ -67,7 +71,7 @@ export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): T
       if (!model.isLanguageModel) return undefined
       const all = host.tools()
       const present = all.filter(isOn)
-      const off = new Set(all.filter((entry) => !isOn(entry)).map(({ name }) => name))
+      const switchedOff = new Set(all.filter((entry) => !isOn(entry)).map(({ name }) => name))
       const { contextTokens } = model
       const meter = host.toolSearch.meter({ isOn, ...(contextTokens !== undefined && { contextTokens }) })
       if (!searching && meter.deferred) {
@@ -75,14 +79,14 @@ export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): T
         offered.push(...searchTools(present))
       }
       const changes: [Change, CatalogTool['name']][] = []
-      const here = new Map(present.map((entry) => [entry.name, entry]))
-      for (const [name, before] of seen) {
-        if (here.has(name)) continue
-        if (off.has(name) && before.off !== true) {
-          seen.set(name, { ...before, present: false, off: true })
+      const presentByName = new Map(present.map((entry) => [entry.name, entry]))
+      for (const [name, previous] of seen) {
+        if (presentByName.has(name)) continue
+        if (switchedOff.has(name) && previous.off !== true) {
+          seen.set(name, { ...previous, present: false, off: true })
           changes.push(['off', name])
-        } else if (before.present) {
-          seen.set(name, { ...before, present: false })
+        } else if (previous.present) {
+          seen.set(name, { ...previous, present: false })
           changes.push(['gone', name])
         }
       }
@@ -90,10 +94,10 @@ export function createToolOffer(host: Host, { codeMode, isOn }: OfferedTools): T
         const change = add(entry)
         if (change !== undefined) changes.push([change, entry.name])
       }
-      const first = !begun
-      begun = true
+      const first = !isStarted
+      isStarted = true
       if (first || changes.length === 0) return undefined
-      return announcement(changes, (name) => JSON.stringify(definitionOf(here.get(name))))
+      return changeNotice(changes, (name) => JSON.stringify(definitionOf(presentByName.get(name))))
     },
     tools: (model) =>
       model.isLanguageModel
@@ -106,28 +110,28 @@ function definitionOf(entry: CatalogTool | undefined): ModelTool | undefined {
   return entry === undefined ? undefined : modelTool(entry)
 }
 
-function announcement(changes: readonly [Change, string][], definition: (name: string) => string): string {
-  const of = (...wanted: Change[]): string[] =>
-    changes.flatMap(([change, name]) => (wanted.includes(change) ? [name] : []))
-  const part = (names: string[], words: string): string[] => {
-    const more = names.length > named ? ` and ${names.length - named} more` : ''
-    return names.length === 0 ? [] : [`${words}: ${names.slice(0, named).join(', ')}${more}.`]
+function changeNotice(changes: readonly [Change, string][], definition: (name: string) => string): string {
+  const namesOf = (...kinds: Change[]): string[] =>
+    changes.flatMap(([change, name]) => (kinds.includes(change) ? [name] : []))
+  const part = (names: string[], label: string): string[] => {
+    const more = names.length > maxNamesInNotice ? ` and ${names.length - maxNamesInNotice} more` : ''
+    return names.length === 0 ? [] : [`${label}: ${names.slice(0, maxNamesInNotice).join(', ')}${more}.`]
   }
-  let room = changedCharacters
-  const changed = of('changed').map((name) => {
+  let remaining = maxDefinitionCharacters
+  const changed = namesOf('changed').map((name) => {
     const text = definition(name)
-    room -= text.length
-    return room < 0
+    remaining -= text.length
+    return remaining < 0
       ? `${name} changed; look at it with care before you call it.`
       : `${name} changed and is now: ${text}`
   })
   return [
     '[From Jackfield, not from the person] The tools changed.',
-    ...part(of('given'), 'New'),
-    ...part(of('found'), 'New, to be found with search_tools'),
-    ...part(of('back'), 'Back'),
-    ...part(of('off'), 'Switched off by the person, so that calls of them are refused'),
-    ...part(of('gone'), 'Gone, although still listed; calls of them fail'),
+    ...part(namesOf('given'), 'New'),
+    ...part(namesOf('found'), 'New, to be found with search_tools'),
+    ...part(namesOf('back'), 'Back'),
+    ...part(namesOf('off'), 'Switched off by the person, so that calls of them are refused'),
+    ...part(namesOf('gone'), 'Gone, although still listed; calls of them fail'),
     ...changed,
   ].join('\n')
 }

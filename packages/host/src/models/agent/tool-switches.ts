@@ -2,13 +2,13 @@ import { McpError } from '@jackfield/sdk'
 import { matchesGlob, oneLine } from '../../shared/text.ts'
 import type { CatalogTool, Host, ToolSwitch } from '../../types/index.ts'
 
-type Named = Pick<CatalogTool, 'server' | 'name' | 'tool'>
+type ToolNames = Pick<CatalogTool, 'server' | 'name' | 'tool'>
 
 /** Tool switches of one conversation. */
 const maxSwitches = 200
 
 /** Whether a tool is on: decided by the last matching switch; on by default. */
-export function isSwitchedOn(tool: Named, switches: readonly ToolSwitch[]): boolean {
+export function isSwitchedOn(tool: ToolNames, switches: readonly ToolSwitch[]): boolean {
   return switches.findLast(({ pattern }) => matches(pattern, tool))?.on ?? true
 }
 
@@ -16,8 +16,8 @@ export function isSwitchedOn(tool: Named, switches: readonly ToolSwitch[]): bool
  * The switches with these patterns added. Earlier switches without effect are removed.
  * @throws McpError 'NOT_FOUND' for a pattern that matches nothing
  */
-export function switched(
-  before: readonly ToolSwitch[],
+export function addSwitches(
+  current: readonly ToolSwitch[],
   on: boolean,
   patterns: readonly string[],
   host: Pick<Host, 'tools' | 'connections'>,
@@ -28,7 +28,7 @@ export function switched(
     const isKnown =
       tools.some((tool) => matches(pattern, tool)) ||
       servers.some((server) => matchesGlob(pattern, server)) ||
-      before.some((one) => one.pattern === pattern)
+      current.some((one) => one.pattern === pattern)
     if (!isKnown) {
       throw new McpError(
         'NOT_FOUND',
@@ -37,16 +37,16 @@ export function switched(
     }
   }
   const switches = [...new Set(patterns)].map((pattern) => ({ pattern, on }))
-  const all = [...before.filter(({ pattern }) => !patterns.includes(pattern)), ...switches]
+  const all = [...current.filter(({ pattern }) => !patterns.includes(pattern)), ...switches]
   // Switches before the last "*" have no effect, nor does "on" before the first "off".
-  const counted = all.slice(
+  const effective = all.slice(
     Math.max(
       0,
       all.findLastIndex(({ pattern }) => pattern === '*'),
     ),
   )
-  const first = counted.findIndex((one) => !one.on)
-  const result = first === -1 ? [] : counted.slice(first)
+  const first = effective.findIndex((one) => !one.on)
+  const result = first === -1 ? [] : effective.slice(first)
   if (result.length > maxSwitches) {
     throw new McpError(
       'INVALID',
@@ -56,6 +56,6 @@ export function switched(
   return result
 }
 
-function matches(pattern: string, { server, name, tool }: Named): boolean {
+function matches(pattern: string, { server, name, tool }: ToolNames): boolean {
   return [server, `${server}.${tool.name}`, name].some((text) => matchesGlob(pattern, text))
 }

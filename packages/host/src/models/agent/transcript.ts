@@ -11,11 +11,11 @@ import type {
   ToolSwitch,
 } from '../../types/index.ts'
 import { blocksOf } from '../messages.ts'
-import { toolResult, toolUses, userText, wordsOf } from './blocks.ts'
+import { messageText, toolResult, toolUses, userText } from './blocks.ts'
 import { wrappedCall } from './search-tools.ts'
 
-const titleLength = 60
-const lost =
+const maxTitleLength = 60
+const unfinishedMessage =
   'There is no result: the program ended while this call was under way. Whether it took effect is not known.'
 
 /** The messages of a conversation: stored as they arrive, and in the model's form. */
@@ -31,25 +31,25 @@ export class Transcript {
   #title = ''
   #switches: readonly ToolSwitch[] = []
   /** Tokens of the last request and its reply; undefined if they do not reflect the current context. */
-  #filled: number | undefined
+  #contextTokens: number | undefined
   /** Number of entries, stored or not. */
-  #known = 0
+  #entryCount = 0
   /** Entries to be stored with the next one: results of unfinished calls, switches before the first turn. */
   #unsaved: ConversationEntry[] = []
 
-  constructor(store: ConversationStore, given: { id: string } | { resume: string } | undefined) {
+  constructor(store: ConversationStore, start: { id: string } | { resume: string } | undefined) {
     this.#store = store
-    if (given === undefined || 'id' in given) this.id = given?.id ?? randomUUID()
+    if (start === undefined || 'id' in start) this.id = start?.id ?? randomUUID()
     else {
-      this.id = store.find(given.resume).id
-      for (const entry of store.entries(this.id)) this.#read(entry)
+      this.id = store.find(start.resume).id
+      for (const entry of store.entries(this.id)) this.#countAndApply(entry)
     }
-    this.unfinished = openCalls(this.messages)
+    this.unfinished = unansweredCalls(this.messages)
     const repairs = this.unfinished.map((use) => ({
       kind: 'result' as const,
-      result: toolResult(use, failure(lost)),
+      result: toolResult(use, failure(unfinishedMessage)),
     }))
-    for (const entry of repairs) this.#apply(entry)
+    for (const entry of repairs) this.#applyEntry(entry)
     this.#unsaved = repairs
   }
 
@@ -58,7 +58,7 @@ export class Transcript {
   }
 
   set title(title: string) {
-    const short = shortened(title)
+    const short = shortenTitle(title)
     if (short !== '') this.#add({ kind: 'title', title: short })
   }
 
@@ -74,19 +74,19 @@ export class Transcript {
   /** Stored at once, except before the first turn: an empty conversation is not stored. */
   set switches(switches: readonly ToolSwitch[]) {
     const entry: ConversationEntry = { kind: 'tools', switches }
-    if (this.#known > 0) this.#add(entry)
+    if (this.#entryCount > 0) this.#add(entry)
     else {
       this.#unsaved = [entry]
-      this.#apply(entry)
+      this.#applyEntry(entry)
     }
   }
 
-  get filled(): number | undefined {
-    return this.#filled
+  get contextTokens(): number | undefined {
+    return this.#contextTokens
   }
 
   /** Starts a turn of the user. `attached`: resources that precede the messages. */
-  begin(
+  beginTurn(
     model: string,
     context: string | undefined,
     messages: readonly SamplingMessage[],
@@ -97,60 +97,60 @@ export class Transcript {
       by,
       message: one,
     })
-    const words = messages.findLast((one) => one.role === 'user' && wordsOf(one).trim() !== '')
-    const about = words === undefined ? (attached[0]?.title ?? '') : wordsOf(words)
-    const title = this.#title === '' ? shortened(about) : ''
+    const titleMessage = messages.findLast((one) => one.role === 'user' && messageText(one).trim() !== '')
+    const titleText = titleMessage === undefined ? (attached[0]?.title ?? '') : messageText(titleMessage)
+    const title = this.#title === '' ? shortenTitle(titleText) : ''
     this.#add(
       { kind: 'turn', model },
       ...(context === undefined ? [] : [message('host', userText(context))]),
-      ...attached.flatMap(attachedEntry),
+      ...attached.flatMap(attachedEntries),
       ...messages.map((one) => message('person', one)),
       ...(title === '' ? [] : [{ kind: 'title' as const, title }]),
     )
   }
 
-  replied(content: SamplingMessage['content'], usage: ModelUsage | undefined): void {
+  addReply(content: SamplingMessage['content'], usage: ModelUsage | undefined): void {
     this.#add(
       { kind: 'message', by: 'model', message: { role: 'assistant', content } },
       ...(usage === undefined ? [] : [{ kind: 'usage' as const, ...usage }]),
     )
   }
 
-  result(result: ToolResultContent, activity?: number): void {
+  addResult(result: ToolResultContent, activity?: number): void {
     this.#add({ kind: 'result', result, ...(activity !== undefined && { activity }) })
   }
 
-  addLateResult(text: string): void {
+  addHostText(text: string): void {
     this.#add({ kind: 'message', by: 'host', message: userText(text) })
   }
 
   /** A host message to the model with content other than text. */
-  addNote(message: SamplingMessage): void {
+  addHostMessage(message: SamplingMessage): void {
     this.#add({ kind: 'message', by: 'host', message })
   }
 
-  used(usage: ModelUsage): void {
+  addUsage(usage: ModelUsage): void {
     this.#add({ kind: 'usage', ...usage })
   }
 
-  summarize(text: string): void {
+  addSummary(text: string): void {
     this.#add({ kind: 'summary', text })
   }
 
   #add(...entries: ConversationEntry[]): void {
-    const unkept = this.#unsaved
-    this.#store.append(this.id, this.#known, [...unkept, ...entries])
+    const unsaved = this.#unsaved
+    this.#store.append(this.id, this.#entryCount, [...unsaved, ...entries])
     this.#unsaved = []
-    this.#known += unkept.length
-    for (const entry of entries) this.#read(entry)
+    this.#entryCount += unsaved.length
+    for (const entry of entries) this.#countAndApply(entry)
   }
 
-  #read(entry: ConversationEntry): void {
-    this.#known += 1
-    this.#apply(entry)
+  #countAndApply(entry: ConversationEntry): void {
+    this.#entryCount += 1
+    this.#applyEntry(entry)
   }
 
-  #apply(entry: ConversationEntry): void {
+  #applyEntry(entry: ConversationEntry): void {
     switch (entry.kind) {
       case 'message':
         this.messages.push(entry.message)
@@ -169,7 +169,7 @@ export class Transcript {
         return
       case 'summary':
         this.messages.splice(0, this.messages.length, userText(summaryHead + entry.text))
-        this.#filled = undefined
+        this.#contextTokens = undefined
         return
       case 'usage': {
         const { inputTokens = 0, outputTokens = 0 } = this.#usage.get(entry.model) ?? {}
@@ -177,7 +177,7 @@ export class Transcript {
           inputTokens: inputTokens + entry.inputTokens,
           outputTokens: outputTokens + entry.outputTokens,
         })
-        this.#filled = entry.inputTokens + entry.outputTokens
+        this.#contextTokens = entry.inputTokens + entry.outputTokens
         return
       }
       case 'title':
@@ -198,16 +198,16 @@ export class Transcript {
   #applyResult(result: ToolResultContent): void {
     const last = this.messages.at(-1)
     const before = last === undefined || last.role !== 'user' ? [] : blocksOf(last.content)
-    const joins = before.length > 0 && before.every((block) => block.type === 'tool_result')
-    if (joins) this.messages.pop()
-    this.messages.push({ role: 'user', content: joins ? [...before, result] : [result] })
+    const appends = before.length > 0 && before.every((block) => block.type === 'tool_result')
+    if (appends) this.messages.pop()
+    this.messages.push({ role: 'user', content: appends ? [...before, result] : [result] })
   }
 }
 
 const summaryHead = '[From Jackfield, not from the person] A summary of the conversation so far:\n\n'
 
 /** Calls of the last reply without a result. */
-function openCalls(messages: readonly SamplingMessage[]): ToolUseContent[] {
+function unansweredCalls(messages: readonly SamplingMessage[]): ToolUseContent[] {
   const at = messages.findLastIndex((message) => message.role === 'assistant')
   const last = messages[at]
   if (last === undefined) return []
@@ -223,7 +223,7 @@ function openCalls(messages: readonly SamplingMessage[]): ToolUseContent[] {
 }
 
 /** The content of a resource as one message, however many parts it has; none if it is empty. */
-function attachedEntry({ messages, because, ...copy }: AttachedCopy): ConversationEntry[] {
+function attachedEntries({ messages, because, ...copy }: AttachedCopy): ConversationEntry[] {
   const { server, uri, title, at, tokens } = copy
   const blocks = messages.flatMap(({ content }) => blocksOf(content))
   const [first] = blocks
@@ -238,9 +238,9 @@ function attachedEntry({ messages, because, ...copy }: AttachedCopy): Conversati
   ]
 }
 
-function shortened(text: string): string {
+function shortenTitle(text: string): string {
   const characters = [...oneLine(text)]
-  return characters.length <= titleLength
+  return characters.length <= maxTitleLength
     ? characters.join('')
-    : `${characters.slice(0, titleLength - 1).join('')}…`
+    : `${characters.slice(0, maxTitleLength - 1).join('')}…`
 }

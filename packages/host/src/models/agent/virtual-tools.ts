@@ -5,9 +5,9 @@ import type { Host } from '../../types/index.ts'
 import type { ModelTool } from '../tool-search/meter.ts'
 
 /** Maximum entries of one kind shown to the model at once; `match` filters. */
-const shown = 100
+const maxEntriesShown = 100
 /** Maximum characters of a stored result per read. */
-const readable = { usual: 5_000, most: 10_000 }
+const readCharacters = { usual: 5_000, most: 10_000 }
 
 /** The conversation's own tools, with which a model finds and reads what servers offer. */
 export const virtualTools: readonly ModelTool[] = [
@@ -51,7 +51,12 @@ export const virtualTools: readonly ModelTool[] = [
             'Such as .items[0].name, .items[2:5], .items[].name, ".items | length", or a JSON Pointer',
         },
         from: { type: 'integer', minimum: 0, description: 'The first character; default 0' },
-        characters: { type: 'integer', minimum: 1, maximum: readable.most, description: 'Default 5000' },
+        characters: {
+          type: 'integer',
+          minimum: 1,
+          maximum: readCharacters.most,
+          description: 'Default 5000',
+        },
       },
       required: ['id'],
       additionalProperties: false,
@@ -74,7 +79,7 @@ export async function callVirtual(
   args: Record<string, unknown>,
   signal: AbortSignal | undefined,
 ): Promise<CallToolResult> {
-  if (name === 'list_resources') return textResult(listing(host, args))
+  if (name === 'list_resources') return textResult(resourceList(host, args))
   if (name === 'read_result') return readStored(host, conversation, args)
   const { server, uri } = args
   if (typeof server !== 'string' || typeof uri !== 'string') {
@@ -108,12 +113,12 @@ export async function callVirtual(
 function readStored(host: Host, conversation: string, args: Record<string, unknown>): CallToolResult {
   const { id, path, from, characters } = args
   if (typeof id !== 'string') return failure('read_result needs "id", as the cut result says it.')
-  const wanted = typeof characters === 'number' ? characters : readable.usual
+  const isWanted = typeof characters === 'number' ? characters : readCharacters.usual
   try {
     const part = host.results.read(
       id,
       {
-        characters: Math.min(wanted, readable.most),
+        characters: Math.min(isWanted, readCharacters.most),
         ...(typeof path === 'string' && { path }),
         ...(typeof from === 'number' && { from }),
       },
@@ -128,33 +133,33 @@ function readStored(host: Host, conversation: string, args: Record<string, unkno
   }
 }
 
-function listing(host: Host, args: Record<string, unknown>): string {
+function resourceList(host: Host, args: Record<string, unknown>): string {
   const match = typeof args.match === 'string' ? args.match.toLowerCase() : ''
-  const wanted = (server: string, ...texts: (string | undefined)[]): boolean =>
+  const isWanted = (server: string, ...texts: (string | undefined)[]): boolean =>
     (typeof args.server !== 'string' || args.server === server) &&
     texts.some((entry) => entry?.toLowerCase().includes(match) === true)
   const resources = host
     .resources()
-    .filter(({ server, resource: r }) => wanted(server, r.uri, r.name, r.title, r.description))
+    .filter(({ server, resource: r }) => isWanted(server, r.uri, r.name, r.title, r.description))
     .filter(({ server, resource: { uri } }) => host.library.withheld(server, uri) === undefined)
-    .map(({ server, resource: r }) => line(server, r.uri, r.title ?? r.name, r.description))
+    .map(({ server, resource: r }) => entryLine(server, r.uri, r.title ?? r.name, r.description))
   const templates = host
     .templates()
-    .filter(({ server, template: t }) => wanted(server, t.uriTemplate, t.name, t.title, t.description))
-    .map(({ server, template: t }) => line(server, t.uriTemplate, t.title ?? t.name, t.description))
+    .filter(({ server, template: t }) => isWanted(server, t.uriTemplate, t.name, t.title, t.description))
+    .map(({ server, template: t }) => entryLine(server, t.uriTemplate, t.title ?? t.name, t.description))
   return [...section('Resources', resources), ...section('Templates', templates)].join('\n')
 }
 
 function section(title: string, lines: string[]): string[] {
   if (lines.length === 0) return [`${title}: none`]
-  const more = lines.length - shown
+  const more = lines.length - maxEntriesShown
   return [
     `${title} (server, URI, meaning):`,
-    ...lines.slice(0, shown),
+    ...lines.slice(0, maxEntriesShown),
     ...(more > 0 ? [`… and ${more} more; narrow with "match" or "server".`] : []),
   ]
 }
 
-function line(server: string, uri: string, title: string, description: string | undefined): string {
+function entryLine(server: string, uri: string, title: string, description: string | undefined): string {
   return `- ${server}  ${uri}  ${title}${description === undefined ? '' : `: ${description}`}`
 }

@@ -15,20 +15,20 @@ interface CodeDeps {
   signal: AbortSignal
 }
 
-const maxProgram = 200_000
+const maxProgramCharacters = 200_000
 const maxRunning = 8
 
 /** Runs programs, each with a row that is the cause of its calls. */
 export function createCode(deps: CodeDeps): Code {
   let running = 0
-  const chosen = ({ servers, isOn }: Pick<CodeOptions, 'servers' | 'isOn'>): CatalogTool[] =>
+  const selectTools = ({ servers, isOn }: Pick<CodeOptions, 'servers' | 'isOn'>): CatalogTool[] =>
     deps.tools().filter((entry) => (servers?.includes(entry.server) ?? true) && (isOn?.(entry) ?? true))
 
   async function run(program: string, options: CodeOptions = {}): Promise<CodeRun> {
-    if (program.length > maxProgram) {
+    if (program.length > maxProgramCharacters) {
       throw new McpError(
         'INVALID',
-        `The program has ${program.length} characters; ${maxProgram} is the most.`,
+        `The program has ${program.length} characters; ${maxProgramCharacters} is the most.`,
       )
     }
     if (running >= maxRunning) {
@@ -54,7 +54,7 @@ export function createCode(deps: CodeDeps): Code {
         program,
         row.id,
         { ...options, signal },
-        { ...deps, tools: chosen(options) },
+        { ...deps, tools: selectTools(options) },
       )
       const { outcome, result, logs, calls, value, error } = done
       const failed = error !== undefined && { error }
@@ -70,11 +70,11 @@ export function createCode(deps: CodeDeps): Code {
 
   return {
     run,
-    types({ tools, ...only } = {}) {
-      const wanted = chosen(only).filter(
+    types({ tools, ...filter } = {}) {
+      const selected = selectTools(filter).filter(
         ({ name, tool }) => tools === undefined || tools.includes(name) || tools.includes(tool.name),
       )
-      return declarations(wanted)
+      return declarations(selected)
     },
   }
 }

@@ -10,47 +10,47 @@ const file = fileURLToPath(new URL(`./program-process${extname(import.meta.url)}
 const engineMegabytes = 256
 
 /** Node permissions denied to a program that escaped its engine: writing, other programs, threads, addons. */
-const fenced = process.allowedNodeEnvironmentFlags.has('--permission')
+const permissionFlags = process.allowedNodeEnvironmentFlags.has('--permission')
   ? ['--permission', '--allow-fs-read=*']
   : []
 
 /** A process in which one program runs. */
 export interface ProgramProcess {
-  /** Returns the outcome of a call to the program. */
+  /** Sends the outcome of a call to the program. */
   answer(id: number, answer: string): void
   /** Kills it immediately; settles when it has exited. */
   end(): Promise<void>
 }
 
 /**
- * Starts a program in its own process, so that a crash of its engine affects nothing else. `ended` is called with the reason if
+ * Starts a program in its own process, so that a crash of its engine affects nothing else. `onExit` is called with the reason if
  * the process exits by itself.
  */
 export function startProgram(
   job: Job,
   onMessage: (message: FromProgram) => void,
-  ended: (why: string) => void,
+  onExit: (reason: string) => void,
 ): ProgramProcess {
   const child = withoutInheritedDescriptors(['ignore', 'ignore', 'ignore', 'ipc'], (stdio) =>
     fork(file, {
       cwd: dirname(file),
       env: process.env['SystemRoot'] === undefined ? {} : { SystemRoot: process.env['SystemRoot'] },
-      execArgv: [`--max-old-space-size=${engineMegabytes}`, ...fenced],
+      execArgv: [`--max-old-space-size=${engineMegabytes}`, ...permissionFlags],
       stdio,
       // Signals of the terminal are handled by the host.
       detached: process.platform !== 'win32',
     }),
   )
-  let wanted = false
-  const gone = once(child, 'exit').then(
+  let isEnding = false
+  const exited = once(child, 'exit').then(
     ([code, signal]) => {
-      if (!wanted) ended(`Its process ended (${signal ?? `exit code ${code}`}).`)
+      if (!isEnding) onExit(`Its process ended (${signal ?? `exit code ${code}`}).`)
     },
-    (error) => ended(`Its process could not be started: ${reasonOf(error)}`),
+    (error) => onExit(`Its process could not be started: ${reasonOf(error)}`),
   )
   child.on('error', () => {})
   const send = (message: ToProgram): void => {
-    // If it has exited already, `ended` was called.
+    // If it has exited already, `onExit` was called.
     if (child.connected) child.send(message, () => {})
   }
   child.on('message', onMessage)
@@ -58,9 +58,9 @@ export function startProgram(
   return {
     answer: (id, answer) => send({ type: 'answer', id, answer }),
     async end() {
-      wanted = true
+      isEnding = true
       child.kill('SIGKILL')
-      await gone
+      await exited
     },
   }
 }

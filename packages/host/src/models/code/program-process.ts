@@ -5,7 +5,7 @@ import { runInSandbox } from './sandbox.ts'
 // Runs one program for the host that started this process, and exits with that host.
 
 const host = process.send?.bind(process)
-if (host === undefined) throw new Error('Only the host starts this.')
+if (host === undefined) throw new Error('This module runs in a process that the host forks.')
 const send = (message: FromProgram): void => {
   host(message)
 }

@@ -35,7 +35,7 @@ const defaults = {
   calls: defaultCalls,
 }
 
-type Ended = Pick<Extract<FromProgram, { type: 'end' }>, 'value' | 'error'> & Pick<CodeRun, 'outcome'>
+type ProgramEnd = Pick<Extract<FromProgram, { type: 'end' }>, 'value' | 'error'> & Pick<CodeRun, 'outcome'>
 
 /** Runs one program. `row` is its activity, the cause of its calls. */
 export async function runProgram(
@@ -45,53 +45,53 @@ export async function runProgram(
   deps: RunDeps,
 ): Promise<Omit<CodeRun, 'activity'>> {
   const limits = { ...defaults, ...options.limits }
-  const ending = Promise.withResolvers<Ended>()
+  const ending = Promise.withResolvers<ProgramEnd>()
   const stop = new AbortController()
   const abort = (): void => stop.abort(new McpError('CANCELLED', 'The program was ended'))
   const handles = new ContentHandles()
   const output = { logs: [] as string[], shown: [] as ContentBlock[], calls: [] as CodeCall[] }
-  const watched = new Watched(row)
+  const watcher = new CallWatcher(row)
   const running = new Set<Promise<void>>()
 
-  const giveUp = (ended: Ended): void => {
-    ending.resolve(ended)
+  const stopWith = (end: ProgramEnd): void => {
+    ending.resolve(end)
     abort()
   }
-  const clock = createClock(limits.totalMs, () =>
-    giveUp({
+  const clock = createPausableTimeout(limits.totalMs, () =>
+    stopWith({
       outcome: 'limit',
       error: `It took more than ${limits.totalMs} ms, not counting questions to the person.`,
     }),
   )
-  const off = deps.on((event) => watched.observe(event, clock))
-  const cancelled = (): void => giveUp({ outcome: 'cancelled' })
+  const unsubscribe = deps.on((event) => watcher.observe(event, clock))
+  const cancelled = (): void => stopWith({ outcome: 'cancelled' })
   options.signal?.addEventListener('abort', cancelled)
   if (options.signal?.aborted) cancelled()
 
-  async function call(wanted: Extract<FromProgram, { type: 'call' }>): Promise<void> {
-    const { id, server, tool } = wanted
+  async function call(request: Extract<FromProgram, { type: 'call' }>): Promise<void> {
+    const { id, server, tool } = request
     const entry = deps.tools.find((candidate) => candidate.server === server && candidate.tool.name === tool)
     const at = output.calls.length
-    const note = (outcome: CodeCall['outcome'], activity: number | null): void => {
+    const setOutcome = (outcome: CodeCall['outcome'], activity: number | null): void => {
       output.calls[at] = { server, tool, outcome, activity }
     }
-    note('unknown', null)
-    const endCall = watched.begin(server, tool)
+    setOutcome('unknown', null)
+    const endCall = watcher.begin(server, tool)
     let answer: object
     try {
       if (entry === undefined || at >= limits.calls) throw new Error(`${tool} of ${server} cannot be called`)
-      const args: unknown = readJson(wanted.arguments)
+      const args: unknown = readJson(request.arguments)
       const done = await deps.call(entry.name, isRecord(args) ? args : {}, {
         caller: 'code',
         cause: row,
         signal: stop.signal,
         ...(options.conversation !== undefined && { conversation: options.conversation }),
       })
-      note(outcomeOf(done, watched), done.activity)
-      const seen = options.conversation === undefined ? done.result : forModel(done.result)
-      answer = answerTo({ ...done, result: seen }, handles)
+      setOutcome(outcomeOf(done, watcher), done.activity)
+      const visibleResult = options.conversation === undefined ? done.result : forModel(done.result)
+      answer = replyFor({ ...done, result: visibleResult }, handles)
     } catch (error) {
-      note('error', null)
+      setOutcome('error', null)
       answer = { error: reasonWithFixes(error), denied: false }
     }
     endCall()
@@ -106,61 +106,61 @@ export async function runProgram(
         'text' in message ? { type: 'text', text: message.text } : handles.get(message.handle)
       if (block !== undefined) output.shown.push(block)
     } else if (!stop.signal.aborted) {
-      const going = call(message).finally(() => running.delete(going))
-      running.add(going)
+      const pendingCall = call(message).finally(() => running.delete(pendingCall))
+      running.add(pendingCall)
     }
   }
   const file = oneLine(options.file || 'program.js').slice(0, maxFileName)
-  const job: Job = { program, file, servers: names(deps.tools), ...limits }
+  const job: Job = { program, file, servers: toolNamesByServer(deps.tools), ...limits }
   let process: ProgramProcess | undefined
   try {
-    process = startProgram(job, onMessage, (why) => giveUp({ outcome: 'error', error: why }))
-    const ended = await ending.promise
-    if (ended.outcome !== 'ok' && ended.outcome !== 'error') abort()
+    process = startProgram(job, onMessage, (reason) => stopWith({ outcome: 'error', error: reason }))
+    const end = await ending.promise
+    if (end.outcome !== 'ok' && end.outcome !== 'error') abort()
     await process.end()
     // A call that the program did not await still has an effect.
     await Promise.all(running)
-    return conclude(ended, output, limits.outputCharacters)
+    return toCodeRun(end, output, limits.outputCharacters)
   } finally {
     clock.clear()
-    off()
+    unsubscribe()
     options.signal?.removeEventListener('abort', cancelled)
   }
 }
 
-function names(tools: readonly CatalogTool[]): Job['servers'] {
+function toolNamesByServer(tools: readonly CatalogTool[]): Job['servers'] {
   const servers = Map.groupBy(tools, ({ server }) => server)
   return [...servers].map(([server, own]) => [server, own.map(({ tool }) => tool.name)] as const)
 }
 
-function outcomeOf(done: BrokeredCall, watched: Watched): CodeCall['outcome'] {
+function outcomeOf(done: BrokeredCall, watcher: CallWatcher): CodeCall['outcome'] {
   if (done.denied) return 'denied'
-  if (done.error !== undefined) return watched.isUnsure(done.activity) ? 'unknown' : 'error'
+  if (done.error !== undefined) return watcher.hasUnknownOutcome(done.activity) ? 'unknown' : 'error'
   return done.result.isError === true ? 'failed' : 'ok'
 }
 
 /** The program's view of an outcome. Refusals and failures are errors, which it may catch. */
-function answerTo({ result, denied, error }: BrokeredCall, kept: ContentHandles): object {
+function replyFor({ result, denied, error }: BrokeredCall, kept: ContentHandles): object {
   const failed = denied || error !== undefined || result.isError === true
   return failed
     ? { error: textOf(result) || 'The tool failed and did not say why.', denied }
     : { result: kept.add(result) }
 }
 
-function conclude(
-  { outcome, error, value }: Ended,
+function toCodeRun(
+  { outcome, error, value }: ProgramEnd,
   { calls, logs, shown }: Pick<CodeRun, 'calls' | 'logs'> & { shown: readonly ContentBlock[] },
   characters: number,
 ): Omit<CodeRun, 'activity'> {
   const run = { outcome, logs, calls, shown, ...(error !== undefined && { error }) }
-  const cut = value !== undefined && value.length > characters
-  const returned = cut
+  const isCut = value !== undefined && value.length > characters
+  const returned = isCut
     ? `${value.slice(0, characters)}… [cut: ${value.length - characters} of ${value.length} characters left out]`
     : value
   return {
     ...run,
-    ...(value !== undefined && !cut && { value: readJson(value) }),
-    result: report(run, returned, shown),
+    ...(value !== undefined && !isCut && { value: readJson(value) }),
+    result: reportText(run, returned, shown),
   }
 }
 
@@ -172,7 +172,7 @@ class ContentHandles {
   add(result: CallToolResult): JsonRecord {
     const content = result.content.map((block) => {
       this.#blocks.push(block)
-      return { ...facts(block), handle: this.#blocks.length - 1 }
+      return { ...contentFacts(block), handle: this.#blocks.length - 1 }
     })
     const text = textOf(result)
     const data = result.structuredContent ?? parsed(text)
@@ -189,7 +189,7 @@ function textOf(result: CallToolResult): string {
   return result.content.flatMap((block) => textIn(block) ?? []).join('\n')
 }
 
-function facts(block: ContentBlock): JsonRecord {
+function contentFacts(block: ContentBlock): JsonRecord {
   switch (block.type) {
     case 'text':
       return { type: 'text', text: block.text }
@@ -210,9 +210,9 @@ function facts(block: ContentBlock): JsonRecord {
   }
 }
 
-const listed = 60
+const maxListedCalls = 60
 
-const outcomes: Readonly<Record<CodeCall['outcome'], string>> = {
+const outcomeTexts: Readonly<Record<CodeCall['outcome'], string>> = {
   ok: 'done',
   failed: 'the tool failed',
   denied: 'denied',
@@ -221,7 +221,7 @@ const outcomes: Readonly<Record<CodeCall['outcome'], string>> = {
 }
 
 /** A run as text for a model; a failed one lists every call that was made before. */
-function report(
+function reportText(
   run: Pick<CodeRun, 'outcome' | 'error' | 'logs' | 'calls'>,
   returned: string | undefined,
   shown: readonly ContentBlock[],
@@ -229,8 +229,8 @@ function report(
   const parts: string[] = []
   if (run.outcome !== 'ok') {
     parts.push(
-      `The program ${endings[run.outcome]}${run.error === undefined ? '.' : `: ${run.error}`}`,
-      effects(run.calls),
+      `The program ${endingTexts[run.outcome]}${run.error === undefined ? '.' : `: ${run.error}`}`,
+      madeCallsText(run.calls),
     )
   }
   if (returned !== undefined) parts.push(`Returned:\n${returned}`)
@@ -244,21 +244,21 @@ function report(
   }
 }
 
-const endings: Readonly<Record<Exclude<CodeRun['outcome'], 'ok'>, string>> = {
+const endingTexts: Readonly<Record<Exclude<CodeRun['outcome'], 'ok'>, string>> = {
   error: 'failed',
   limit: 'was ended',
   cancelled: 'was cancelled',
 }
 
-function effects(calls: readonly CodeCall[]): string {
+function madeCallsText(calls: readonly CodeCall[]): string {
   if (calls.length === 0) return 'It had made no calls.'
   const lines = calls
-    .slice(0, listed)
+    .slice(0, maxListedCalls)
     .map(
       ({ server, tool, outcome }, at) =>
-        `${at + 1}. ${oneLine(tool)} of ${oneLine(server)}: ${outcomes[outcome]}`,
+        `${at + 1}. ${oneLine(tool)} of ${oneLine(server)}: ${outcomeTexts[outcome]}`,
     )
-  const more = calls.length > listed ? [`… and ${calls.length - listed} more`] : []
+  const more = calls.length > maxListedCalls ? [`… and ${calls.length - maxListedCalls} more`] : []
   return [`It had made ${count(calls.length)}; what is done stays done:`, ...lines, ...more].join('\n')
 }
 
@@ -267,14 +267,14 @@ function count(calls: number): string {
 }
 
 /** How calls ended at servers that reported it. */
-const known: ReadonlySet<string> = new Set(['ok', 'error', 'changed'])
+const reportedOutcomes: ReadonlySet<string> = new Set(['ok', 'error', 'changed'])
 
 /** Host events about the calls of one program while it runs. */
-class Watched {
+class CallWatcher {
   readonly #row: number
-  readonly #unsure = new Set<number>()
-  readonly #underWay = new Map<string, number>()
-  readonly #asking = new Map<string, () => void>()
+  readonly #unknownOutcomes = new Set<number>()
+  readonly #runningCalls = new Map<string, number>()
+  readonly #openQuestions = new Map<string, () => void>()
 
   /** `row`: the program's activity. */
   constructor(row: number) {
@@ -284,34 +284,34 @@ class Watched {
   /** Registers a call; the returned function marks it as ended. */
   begin(server: string, tool: string): () => void {
     const key = keyOf(server, tool)
-    this.#underWay.set(key, (this.#underWay.get(key) ?? 0) + 1)
+    this.#runningCalls.set(key, (this.#runningCalls.get(key) ?? 0) + 1)
     return () => {
-      const left = (this.#underWay.get(key) ?? 1) - 1
-      if (left > 0) this.#underWay.set(key, left)
-      else this.#underWay.delete(key)
+      const remaining = (this.#runningCalls.get(key) ?? 1) - 1
+      if (remaining > 0) this.#runningCalls.set(key, remaining)
+      else this.#runningCalls.delete(key)
     }
   }
 
   /** Whether the call of this activity was sent to its server with unknown outcome. */
-  isUnsure(activity: number): boolean {
-    return this.#unsure.has(activity)
+  hasUnknownOutcome(activity: number): boolean {
+    return this.#unknownOutcomes.has(activity)
   }
 
   /** The program's time limit is paused while the user is asked about one of its calls. */
-  observe(event: HostEvent, clock: Clock): void {
+  observe(event: HostEvent, clock: PausableTimeout): void {
     if (event.type === 'call' && event.state === 'ends' && event.call.cause === this.#row) {
-      if (!known.has(event.outcome)) this.#unsure.add(event.call.activity)
+      if (!reportedOutcomes.has(event.outcome)) this.#unknownOutcomes.add(event.call.activity)
     }
     if (event.type !== 'question') return
     const { id, state, question } = event.item
     if (state !== 'open') {
-      this.#asking.get(id)?.()
-      this.#asking.delete(id)
+      this.#openQuestions.get(id)?.()
+      this.#openQuestions.delete(id)
       return
     }
     const { server, tool, caller } = question.cause
-    if (caller !== 'code' || tool === undefined || !this.#underWay.has(keyOf(server, tool))) return
-    if (!this.#asking.has(id)) this.#asking.set(id, clock.pause())
+    if (caller !== 'code' || tool === undefined || !this.#runningCalls.has(keyOf(server, tool))) return
+    if (!this.#openQuestions.has(id)) this.#openQuestions.set(id, clock.pause())
   }
 }
 
@@ -320,7 +320,7 @@ function keyOf(server: string, tool: string): string {
 }
 
 /** A time limit that can be paused. */
-interface Clock {
+interface PausableTimeout {
   /** Pauses it; the returned function resumes it, once every pause has ended. */
   pause(): () => void
   /** Stops it. */
@@ -328,26 +328,26 @@ interface Clock {
 }
 
 /** Calls `out` after `ms`, without paused time. */
-function createClock(ms: number, out: () => void): Clock {
-  let left = ms
-  let since = performance.now()
-  let stops = 0
-  let timer: NodeJS.Timeout | undefined = setTimeout(out, left)
+function createPausableTimeout(ms: number, onTimeout: () => void): PausableTimeout {
+  let remaining = ms
+  let startedAt = performance.now()
+  let pauses = 0
+  let timer: NodeJS.Timeout | undefined = setTimeout(onTimeout, remaining)
   return {
     pause() {
-      stops += 1
-      if (stops === 1 && timer !== undefined) {
+      pauses += 1
+      if (pauses === 1 && timer !== undefined) {
         clearTimeout(timer)
-        left -= performance.now() - since
+        remaining -= performance.now() - startedAt
       }
-      let isOver = false
+      let hasResumed = false
       return () => {
-        if (isOver) return
-        isOver = true
-        stops -= 1
-        if (stops > 0 || timer === undefined) return
-        since = performance.now()
-        timer = setTimeout(out, Math.max(0, left))
+        if (hasResumed) return
+        hasResumed = true
+        pauses -= 1
+        if (pauses > 0 || timer === undefined) return
+        startedAt = performance.now()
+        timer = setTimeout(onTimeout, Math.max(0, remaining))
       }
     },
     clear() {

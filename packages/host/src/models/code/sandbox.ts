@@ -14,8 +14,8 @@ const engine = 'default' in quickjs ? quickjs.default : quickjs
 const pageBytes = 65_536
 /** The engine's initial memory. */
 const minPages = 256
-const maxLines = 5_000
-const maxShown = 100
+const maxLogLines = 5_000
+const maxShowCalls = 100
 
 /** Starts the program; returns the function that delivers call results to it. */
 export async function runInSandbox(
@@ -29,74 +29,79 @@ export async function runInSandbox(
   const module = await newQuickJSWASMModuleFromVariant(variant)
   const runtime = module.newRuntime()
   const vm = runtime.newContext()
-  const waiting = new Map<number, QuickJSDeferredPromise>()
+  const pendingCalls = new Map<number, QuickJSDeferredPromise>()
   let calls = 0
-  let room = job.outputCharacters
+  let remainingOutput = job.outputCharacters
   let lines = 0
   let shown = 0
-  let isOver = false
-  let usedMs = 0
-  let since = 0
-  let exhausted = false
+  let hasEnded = false
+  let cpuMs = 0
+  let startedAt = 0
+  let isCpuExhausted = false
 
-  const end = (outcome: 'ok' | 'error' | 'limit', more: { value?: string; error?: string } = {}): void => {
-    if (isOver) return
-    isOver = true
-    send({ type: 'end', outcome, ...more })
+  const reportEnd = (
+    outcome: 'ok' | 'error' | 'limit',
+    details: { value?: string; error?: string } = {},
+  ): void => {
+    if (hasEnded) return
+    hasEnded = true
+    send({ type: 'end', outcome, ...details })
   }
 
   runtime.setInterruptHandler(() => {
-    exhausted ||= usedMs + performance.now() - since > job.cpuMs
-    return exhausted || isOver
+    isCpuExhausted ||= cpuMs + performance.now() - startedAt > job.cpuMs
+    return isCpuExhausted || hasEnded
   })
 
   /** Runs pending jobs of the program until it waits or ends. */
-  function go(step: () => void): void {
-    if (isOver) return
-    since = performance.now()
+  function runJobs(step: () => void): void {
+    if (hasEnded) return
+    startedAt = performance.now()
     try {
       step()
-      for (let more = true; more && !exhausted && !isOver; ) {
+      for (let details = true; details && !isCpuExhausted && !hasEnded; ) {
         const jobs = runtime.executePendingJobs()
         if (jobs.error) {
-          failed(vm, jobs.error)
+          failWith(vm, jobs.error)
           break
         }
-        more = jobs.value > 0
+        details = jobs.value > 0
       }
     } catch (error) {
-      fail(error instanceof Error ? error.message : String(error))
+      reportError(error instanceof Error ? error.message : String(error))
     }
-    usedMs += performance.now() - since
-    if (exhausted) end('limit', { error: `It computed for more than ${job.cpuMs} ms.` })
-    else if (waiting.size === 0) {
-      end('error', { error: 'It waits for something that never comes: no call is under way.' })
+    cpuMs += performance.now() - startedAt
+    if (isCpuExhausted) reportEnd('limit', { error: `It computed for more than ${job.cpuMs} ms.` })
+    else if (pendingCalls.size === 0) {
+      reportEnd('error', { error: 'It waits for something that never comes: no call is under way.' })
     }
   }
 
-  function fail(message: string): void {
-    if (exhausted) return
+  function reportError(message: string): void {
+    if (isCpuExhausted) return
     // If there is no room for an error object, null is thrown.
     const memory = message === 'null' || /out of memory|memory access out of bounds/i.test(message)
-    if (memory) end('limit', { error: `It used more than ${job.memoryBytes} bytes of memory.` })
-    else end('error', { error: inProgram(message, job.file).slice(0, 4_000) })
+    if (memory) reportEnd('limit', { error: `It used more than ${job.memoryBytes} bytes of memory.` })
+    else reportEnd('error', { error: withProgramColumns(message, job.file).slice(0, 4_000) })
   }
 
-  function failed(context: QuickJSContext, error: QuickJSHandle): void {
+  function failWith(context: QuickJSContext, error: QuickJSHandle): void {
     const value: unknown = error.consume((handle) => context.dump(handle))
-    fail(
+    reportError(
       typeof value === 'object' && value !== null && 'message' in value
-        ? inWords(value.message)
-        : inWords(value),
+        ? valueText(value.message)
+        : valueText(value),
     )
   }
 
   /** A text cut to the remaining output; undefined if nothing remains. */
-  function bounded(text: string): string | undefined {
-    if (room <= 0) return undefined
-    const start = text.slice(0, room)
-    room -= start.length
-    return start.length < text.length || room <= 0 ? `${start}… [cut: that is all it may put out]` : start
+  function limitOutput(text: string): string | undefined {
+    if (remainingOutput <= 0) return undefined
+    const start = text.slice(0, remainingOutput)
+    remainingOutput -= start.length
+    return start.length < text.length || remainingOutput <= 0
+      ? `${start}… [cut: that is all it may put out]`
+      : start
   }
 
   const call = vm.newFunction('call', (server, tool, args) => {
@@ -108,7 +113,7 @@ export async function runInSandbox(
       return promise.handle
     }
     const id = calls
-    waiting.set(id, promise)
+    pendingCalls.set(id, promise)
     send({
       type: 'call',
       id,
@@ -120,82 +125,82 @@ export async function runInSandbox(
   })
   const show = vm.newFunction('show', (text, handle) => {
     shown += 1
-    if (shown > maxShown) return
+    if (shown > maxShowCalls) return
     const number = vm.getNumber(handle)
     if (number >= 0) {
       send({ type: 'show', handle: number })
       return
     }
-    const shownText = bounded(vm.getString(text))
+    const shownText = limitOutput(vm.getString(text))
     if (shownText !== undefined) send({ type: 'show', text: shownText })
   })
   const log = vm.newFunction('log', (text) => {
     lines += 1
-    const loggedText = lines > maxLines ? undefined : bounded(vm.getString(text))
+    const loggedText = lines > maxLogLines ? undefined : limitOutput(vm.getString(text))
     if (loggedText !== undefined) send({ type: 'log', text: loggedText })
   })
   const done = vm.newFunction('done', (value) => {
     const text = vm.getString(value)
-    end('ok', text === '' ? {} : { value: text })
+    reportEnd('ok', text === '' ? {} : { value: text })
   })
-  const thrown = vm.newFunction('failed', (error) => fail(vm.getString(error)))
+  const thrown = vm.newFunction('failed', (error) => reportError(vm.getString(error)))
 
-  go(() => {
+  runJobs(() => {
     const createApi = vm.unwrapResult(vm.evalCode(prelude, 'jackfield.js'))
     const list = vm.newString(JSON.stringify(job.servers))
     const run = vm.unwrapResult(
       vm.callFunction(createApi, vm.undefined, call, show, log, list, vm.newString(job.file)),
     )
     const program = compiled(vm, job)
-    if ('problem' in program) fail(program.problem)
+    if ('problem' in program) reportError(program.problem)
     else {
       const started = vm.callFunction(run, vm.undefined, program.main, done, thrown)
-      if (started.error) failed(vm, started.error)
+      if (started.error) failWith(vm, started.error)
     }
   })
 
   return (id, answer) => {
-    const promise = waiting.get(id)
+    const promise = pendingCalls.get(id)
     if (promise === undefined) return
-    waiting.delete(id)
-    go(() => vm.newString(answer).consume((text) => promise.resolve(text)))
+    pendingCalls.delete(id)
+    runJobs(() => vm.newString(answer).consume((text) => promise.resolve(text)))
   }
 }
 
 /** The program as a function; types are removed if it is not JavaScript. */
 function compiled(vm: QuickJSContext, { program, file }: Job): { main: QuickJSHandle } | { problem: string } {
-  const text = `${opening}${program}\n})`
+  const text = `${programPrefix}${program}\n})`
   const first = vm.evalCode(text, file)
   if (!first.error) return { main: first.value }
-  const problem = first.error.consume((handle) => printed(vm.dump(handle)))
+  const problem = first.error.consume((handle) => errorText(vm.dump(handle)))
   const statement = /^[\t ]*(?:import|export)\b(?!\s*[(.])/m.exec(program)
-  let plain: string
+  let javaScript: string
   try {
-    plain = stripTypeScriptTypes(text)
+    javaScript = stripTypeScriptTypes(text)
   } catch (error) {
     if (statement !== null) return { problem: moduleProblem(program.slice(0, statement.index), file) }
     return { problem: typeScriptProblem(error, file) ?? problem }
   }
-  const second = vm.evalCode(plain, file)
+  const second = vm.evalCode(javaScript, file)
   if (!second.error) return { main: second.value }
-  return { problem: second.error.consume((handle) => printed(vm.dump(handle))) }
+  return { problem: second.error.consume((handle) => errorText(vm.dump(handle))) }
 }
 
 /** What precedes the program on its first line. */
-const opening = '(async () => {'
+const programPrefix = '(async () => {'
 
 /** An error text whose columns are those of the program. */
-function inProgram(text: string, file: string): string {
+function withProgramColumns(text: string, file: string): string {
   const parts = text.split(`${file}:1:`)
   const column = (part: string): string =>
-    part.replace(/^\d+/, (digits) => String(Math.max(1, Number(digits) - opening.length)))
+    part.replace(/^\d+/, (digits) => String(Math.max(1, Number(digits) - programPrefix.length)))
   return parts.map((part, at) => (at === 0 ? part : column(part))).join(`${file}:1:`)
 }
 
-function moduleProblem(before: string, file: string): string {
+function moduleProblem(precedingText: string, file: string): string {
   return (
     'SyntaxError: A program has no import and no export. It is the body of an async function: call tools with ' +
-    `servers.<server>.<tool>({ … }), and return the result\n    at ${file}:${before.split('\n').length}`
+    `servers.<server>.<tool>({ … }), and return the result\n    at ${file}:${precedingText.split('\n').length}`
   )
 }
 
@@ -208,14 +213,14 @@ function typeScriptProblem(error: unknown, file: string): string | undefined {
 }
 
 /** A thrown value as text. `String` would call code of the program. */
-function inWords(value: unknown): string {
+function valueText(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-function printed(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return inWords(error)
+function errorText(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return valueText(error)
   const { name, message, stack } = Object.fromEntries(Object.entries(error))
-  return `${inWords(name ?? 'Error')}: ${inWords(message ?? '')}${typeof stack === 'string' ? `\n${stack.trim()}` : ''}`
+  return `${valueText(name ?? 'Error')}: ${valueText(message ?? '')}${typeof stack === 'string' ? `\n${stack.trim()}` : ''}`
 }
 
 /**

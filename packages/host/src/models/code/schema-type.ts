@@ -2,65 +2,68 @@ import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { CatalogTool } from '../../types/index.ts'
 
-const bounds = { depth: 8, members: 80, branches: 20, parts: 1_000, characters: 8_000, remark: 300 }
+const limits = { depth: 8, members: 80, branches: 20, parts: 1_000, characters: 8_000, remark: 300 }
 
 /**
  * A JSON Schema as a TypeScript type, for a declaration. Constructs without a counterpart, or too long ones, are `unknown`; the
  * server validates values anyway.
  */
 export function schemaType(schema: unknown, indent = ''): string {
-  const text = typeOf(schema, { root: schema, depth: 0, indent, parts: { left: bounds.parts } })
-  return text.length > bounds.characters ? 'Record<string, unknown>' : text
+  const text = typeOf(schema, { root: schema, depth: 0, indent, parts: { remaining: limits.parts } })
+  return text.length > limits.characters ? 'Record<string, unknown>' : text
 }
 
-interface Place {
+interface TypeContext {
   root: unknown
   depth: number
   indent: string
   /** Remaining output size, since references can expand a small schema endlessly. */
-  parts: { left: number }
+  parts: { remaining: number }
 }
 
-function typeOf(schema: unknown, at: Place): string {
-  at.parts.left -= 1
-  if (!isRecord(schema) || at.depth > bounds.depth || at.parts.left < 0) return 'unknown'
+function typeOf(schema: unknown, at: TypeContext): string {
+  at.parts.remaining -= 1
+  if (!isRecord(schema) || at.depth > limits.depth || at.parts.remaining < 0) return 'unknown'
   const deeper = { ...at, depth: at.depth + 1 }
-  const { $ref, const: only, enum: choices, type } = schema
-  if (typeof $ref === 'string') return typeOf(referred(at.root, $ref), deeper)
-  if (only !== undefined) return literal(only)
+  const { $ref, const: constant, enum: choices, type } = schema
+  if (typeof $ref === 'string') return typeOf(resolveReference(at.root, $ref), deeper)
+  if (constant !== undefined) return literal(constant)
   if (Array.isArray(choices)) return union(choices.map(literal))
   if (type === 'object' || (type === undefined && isRecord(schema['properties'])))
-    return withBranches(simple('object', schema, at), schema, deeper)
+    return withBranches(typeNamed('object', schema, at), schema, deeper)
   const branches = schema['anyOf'] ?? schema['oneOf']
   if (Array.isArray(branches) && type === undefined) {
-    return union(branches.slice(0, bounds.branches).map((branch) => typeOf(branch, deeper)))
+    return union(branches.slice(0, limits.branches).map((branch) => typeOf(branch, deeper)))
   }
-  const all = schema['allOf']
-  if (Array.isArray(all) && type === undefined) {
+  const members = schema['allOf']
+  if (Array.isArray(members) && type === undefined) {
     return (
-      all
-        .slice(0, bounds.branches)
+      members
+        .slice(0, limits.branches)
         .map((part) => `(${typeOf(part, deeper)})`)
         .join(' & ') || 'unknown'
     )
   }
-  if (Array.isArray(type)) return union(type.map((one) => simple(one, schema, at)))
-  return simple(type, schema, at)
+  if (Array.isArray(type)) return union(type.map((typeName) => typeNamed(typeName, schema, at)))
+  return typeNamed(type, schema, at)
 }
 
 /** An object whose other members are in branches next to its own. */
-function withBranches(own: string, schema: JsonRecord, at: Place): string {
+function withBranches(ownType: string, schema: JsonRecord, at: TypeContext): string {
   const typesIn = (branches: unknown): string[] =>
-    Array.isArray(branches) ? branches.slice(0, bounds.branches).map((branch) => typeOf(branch, at)) : []
-  const others = [
+    Array.isArray(branches) ? branches.slice(0, limits.branches).map((branch) => typeOf(branch, at)) : []
+  const branchTypes = [
     ...typesIn(schema['allOf']),
     ...[schema['anyOf'], schema['oneOf']].map((branches) => union(typesIn(branches))),
   ].filter((type) => type !== 'unknown')
-  const all = [...(own === 'Record<string, unknown>' ? [] : [own]), ...others.map((type) => `(${type})`)]
-  return all.length === 0 ? own : all.join(' & ')
+  const members = [
+    ...(ownType === 'Record<string, unknown>' ? [] : [ownType]),
+    ...branchTypes.map((type) => `(${type})`),
+  ]
+  return members.length === 0 ? ownType : members.join(' & ')
 }
 
-function simple(type: unknown, schema: JsonRecord, at: Place): string {
+function typeNamed(type: unknown, schema: JsonRecord, at: TypeContext): string {
   switch (type) {
     case 'string':
     case 'boolean':
@@ -78,38 +81,39 @@ function simple(type: unknown, schema: JsonRecord, at: Place): string {
   }
 }
 
-function arrayOf(schema: JsonRecord, at: Place): string {
+function arrayOf(schema: JsonRecord, at: TypeContext): string {
   const deeper = { ...at, depth: at.depth + 1 }
   const tuple = schema['prefixItems']
   if (Array.isArray(tuple)) {
-    const types = tuple.slice(0, bounds.branches).map((item) => typeOf(item, deeper))
+    const types = tuple.slice(0, limits.branches).map((item) => typeOf(item, deeper))
     return `[${[...types, ...(tuple.length > types.length ? ['...unknown[]'] : [])].join(', ')}]`
   }
   return `Array<${typeOf(schema['items'], deeper)}>`
 }
 
-function objectOf(schema: JsonRecord, at: Place): string {
+function objectOf(schema: JsonRecord, at: TypeContext): string {
   const indent = `${at.indent}  `
   const deeper = { ...at, depth: at.depth + 1, indent }
   const required = Array.isArray(schema['required']) ? schema['required'] : []
   const properties = isRecord(schema['properties']) ? Object.entries(schema['properties']) : []
   const lines = properties
-    .slice(0, bounds.members)
+    .slice(0, limits.members)
     .flatMap(([name, property]) => [
-      ...remark(property, indent),
+      ...propertyComment(property, indent),
       `${indent}${memberName(name)}${required.includes(name) ? '' : '?'}: ${typeOf(property, deeper)}`,
     ])
   const more = schema['additionalProperties']
-  const open = isRecord(more) ? typeOf(more, deeper) : 'unknown'
-  if (lines.length === 0) return more === false ? '{}' : `Record<string, ${open}>`
-  if (properties.length > bounds.members || isRecord(more)) lines.push(`${indent}[name: string]: unknown`)
+  const valueType = isRecord(more) ? typeOf(more, deeper) : 'unknown'
+  if (lines.length === 0) return more === false ? '{}' : `Record<string, ${valueType}>`
+  if (properties.length > limits.members || isRecord(more)) lines.push(`${indent}[name: string]: unknown`)
   return `{\n${lines.join('\n')}\n${at.indent}}`
 }
 
-function remark(property: unknown, indent: string): string[] {
+function propertyComment(property: unknown, indent: string): string[] {
   if (!isRecord(property) || typeof property['description'] !== 'string') return []
-  const preset = property['default'] === undefined ? '' : ` (default ${JSON.stringify(property['default'])})`
-  return [comment(`${property['description'].slice(0, bounds.remark)}${preset}`, indent)]
+  const defaultText =
+    property['default'] === undefined ? '' : ` (default ${JSON.stringify(property['default'])})`
+  return [comment(`${property['description'].slice(0, limits.remark)}${defaultText}`, indent)]
 }
 
 /** A server's text as one comment that can neither end early nor be a compiler directive. */
@@ -129,11 +133,11 @@ export function memberName(name: string): string {
   return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name)
 }
 
-const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
+const invisibleCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
 
 /** A text as a JavaScript literal; invisible and bidirectional characters are escaped. */
 export function quoted(text: string): string {
-  return JSON.stringify(text).replace(hidden, (character) =>
+  return JSON.stringify(text).replace(invisibleCharacters, (character) =>
     Array.from(
       { length: character.length },
       (_, unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, '0')}`,
@@ -147,12 +151,12 @@ function literal(value: unknown): string {
 }
 
 function union(types: readonly string[]): string {
-  const different = [...new Set(types)]
-  return different.includes('unknown') || different.length === 0 ? 'unknown' : different.join(' | ')
+  const distinct = [...new Set(types)]
+  return distinct.includes('unknown') || distinct.length === 0 ? 'unknown' : distinct.join(' | ')
 }
 
 /** The target of a reference inside the schema. */
-function referred(root: unknown, reference: string): unknown {
+function resolveReference(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#/')) return reference === '#' ? root : undefined
   let resolvedSchema = root
   for (const part of reference.slice(2).split('/')) {
@@ -163,7 +167,7 @@ function referred(root: unknown, reference: string): unknown {
   return resolvedSchema
 }
 
-const shared = `/** The result of a tool. A tool that fails, or that policy or the person refused, throws an Error. */
+const apiTypes = `/** The result of a tool. A tool that fails, or that policy or the person refused, throws an Error. */
 interface Result<T = unknown> {
   /** All text of the content. */
   text: string
@@ -189,26 +193,28 @@ declare const console: { log(...values: unknown[]): void }`
 /** The API of a program as TypeScript: the common part, then every tool as a function. */
 export function declarations(tools: readonly CatalogTool[]): string {
   const servers = Map.groupBy(tools, ({ server }) => server)
-  const members = [...servers].map(([server, own]) => {
-    const functions = own.map((entry) => declaration(entry, '    '))
+  const members = [...servers].map(([server, ownType]) => {
+    const functions = ownType.map((entry) => declaration(entry, '    '))
     return `  ${memberName(server)}: {\n${functions.join('\n')}\n  }`
   })
-  return `${shared}\n\ndeclare const servers: {\n${members.join('\n')}\n}\n`
+  return `${apiTypes}\n\ndeclare const servers: {\n${members.join('\n')}\n}\n`
 }
 
 function declaration({ tool }: CatalogTool, indent: string): string {
-  const says = [tool.title ?? tool.annotations?.title, tool.description].filter((part) => part !== undefined)
+  const descriptions = [tool.title ?? tool.annotations?.title, tool.description].filter(
+    (part) => part !== undefined,
+  )
   const properties = Object.keys(Object(tool.inputSchema.properties))
   const required = tool.inputSchema.required
   const optional = !Array.isArray(required) || required.length === 0 ? '?' : ''
-  const given =
+  const parameters =
     properties.length === 0 && tool.inputSchema.additionalProperties === false
       ? ''
       : `args${optional}: ${schemaType(tool.inputSchema, indent)}`
-  const gives =
+  const resultType =
     tool.outputSchema === undefined ? 'Result' : `Result<${schemaType(tool.outputSchema, indent)}>`
   return [
-    ...(says.length === 0 ? [] : [comment(says.join(': '), indent)]),
-    `${indent}${memberName(tool.name)}(${given}): Promise<${gives}>`,
+    ...(descriptions.length === 0 ? [] : [comment(descriptions.join(': '), indent)]),
+    `${indent}${memberName(tool.name)}(${parameters}): Promise<${resultType}>`,
   ].join('\n')
 }

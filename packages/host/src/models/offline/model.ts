@@ -1,12 +1,12 @@
 import type { SamplingContent } from '@jackfield/sdk'
 import type { Model, ModelReply, ModelRequest } from '../../types/index.ts'
 import { blocksOf } from '../messages.ts'
-import { addDays, iso } from './dates.ts'
+import { addDays, isoDay } from './dates.ts'
 import { canPlan, planTrip } from './planner.ts'
 
-const sign = '[offline planner — not a language model]'
+const notice = '[offline planner — not a language model]'
 /** In the same turn, after the full notice. */
-const shortSign = '[offline planner]'
+const shortNotice = '[offline planner]'
 
 /** Characters that count as one token, fewer than any tokenizer needs on average. */
 const charactersPerToken = 3
@@ -32,10 +32,10 @@ function answer(request: ModelRequest): SamplingContent[] {
   const today = localDay(new Date())
   const isAble = canPlan(request) && request.toolChoice !== 'none'
   const move = isAble ? planTrip(request, today) : undefined
-  if (move === undefined) return [{ type: 'text', text: `${sign} ${help(isAble, today)}` }]
-  const begun = move.uses.length > 0 && isResult(request.messages.at(-1))
+  if (move === undefined) return [{ type: 'text', text: `${notice} ${help(isAble, today)}` }]
+  const isContinuation = move.uses.length > 0 && isResult(request.messages.at(-1))
   return [
-    { type: 'text', text: `${begun ? shortSign : sign} ${move.text}` },
+    { type: 'text', text: `${isContinuation ? shortNotice : notice} ${move.text}` },
     ...move.uses.map(({ name, input }, n) => ({
       type: 'tool_use' as const,
       id: `offline-${request.messages.length}-${n + 1}`,
@@ -65,7 +65,7 @@ function help(isAble: boolean, today: Date): string {
     return `I cannot answer this: I can only plan trips, by rules, with the tools of a travel server, and there are none here. Add one to the configuration to plan trips. ${model}`
   return [
     'I follow rules and plan trips: I search flights, recommend the best ones, book a trip once you confirm it, enter it in the calendar and save an itinerary. Try:',
-    `  Plan a trip from New York to Barcelona on ${addDays(iso(today), 60)} for 7 days, budget $3000`,
+    `  Plan a trip from New York to Barcelona on ${addDays(isoDay(today), 60)} for 7 days, budget $3000`,
     '  Show me flights from Oslo to Rome next Friday',
     model,
   ].join('\n')
@@ -80,28 +80,28 @@ function localDay(now: Date): Date {
 function fit(content: SamplingContent[], request: ModelRequest): ModelReply {
   const uses = content.some((block) => block.type === 'tool_use')
   let stopReason: ModelReply['stopReason'] = uses ? 'toolUse' : 'endTurn'
-  let room = request.maxTokens * charactersPerToken
+  let remaining = request.maxTokens * charactersPerToken
   const blocks = content.map((block) => {
     if (block.type !== 'text') return block
     const stop = Math.min(
-      ...(request.stopSequences ?? []).map((text) => place(block.text, text)),
+      ...(request.stopSequences ?? []).map((text) => stopPosition(block.text, text)),
       block.text.length,
     )
-    const text = block.text.slice(0, Math.min(stop, room))
-    if (text.length < block.text.length && !uses) stopReason = room < stop ? 'maxTokens' : 'stopSequence'
-    room -= text.length
+    const text = block.text.slice(0, Math.min(stop, remaining))
+    if (text.length < block.text.length && !uses) stopReason = remaining < stop ? 'maxTokens' : 'stopSequence'
+    remaining -= text.length
     return { ...block, text }
   })
   return { content: blocks, stopReason, model: 'jackfield-offline-planner' }
 }
 
-function place(text: string, part: string): number {
+function stopPosition(text: string, part: string): number {
   const at = part === '' ? -1 : text.indexOf(part)
   return at === -1 ? text.length : at
 }
 
 /** One flight in a list to compare. */
-interface Listed {
+interface ListedFlight {
   id: string
   price: number
   minutes: number
@@ -115,32 +115,32 @@ interface Listed {
  * any other request.
  */
 function rankFlights(question: string): string | undefined {
-  const flights = listed(question)
+  const flights = parseFlights(question)
   if (flights.length === 0 || !/json/i.test(question)) return undefined
-  const wanted = /preferences:?\s*(.*)/i.exec(question)?.[1] ?? ''
+  const preferences = /preferences:?\s*(.*)/i.exec(question)?.[1] ?? ''
   const cheapest = Math.min(...flights.map(({ price }) => price))
   const quickest = Math.min(...flights.map(({ minutes }) => minutes))
   const best = flights
-    .map((flight) => ({ flight, cost: cost(flight, wanted, cheapest, quickest) }))
+    .map((flight) => ({ flight, cost: cost(flight, preferences, cheapest, quickest) }))
     .toSorted((a, b) => a.cost - b.cost || (a.flight.id < b.flight.id ? -1 : 1))
     .slice(0, 3)
   return JSON.stringify({
     recommendations: best.map(({ flight }) => ({
       id: flight.id,
-      reason: `${reasons(flight, wanted, cheapest, quickest)} (ranked by rules, not by a language model).`,
+      reason: `${reasons(flight, preferences, cheapest, quickest)} (ranked by rules, not by a language model).`,
     })),
   })
 }
 
-function cost(flight: Listed, wanted: string, cheapest: number, quickest: number): number {
-  const limit = /max(?:imum)?\s+(\d)\s+(?:layover|stop)/i.exec(wanted)?.[1]
+function cost(flight: ListedFlight, preferences: string, cheapest: number, quickest: number): number {
+  const limit = /max(?:imum)?\s+(\d)\s+(?:layover|stop)/i.exec(preferences)?.[1]
   const tooManyStops = limit !== undefined && flight.stops > Number(limit)
-  const notDirect = /direct|non-?stop/i.test(wanted) && flight.stops > 0
+  const notDirect = /direct|non-?stop/i.test(preferences) && flight.stops > 0
   return (
-    (flight.price / cheapest) * (/cheap/i.test(wanted) ? 3 : 1) +
+    (flight.price / cheapest) * (/cheap/i.test(preferences) ? 3 : 1) +
     0.8 * (flight.minutes / quickest) +
     0.25 * flight.stops +
-    (declines(flight, wanted) === false ? 1.2 : 0) +
+    (isAtPreferredTime(flight, preferences) === false ? 1.2 : 0) +
     (tooManyStops || notDirect ? 10 : 0)
   )
 }
@@ -151,18 +151,18 @@ const partsOfDay: Readonly<Record<string, readonly [number, number]>> = {
   evening: [18, 24],
 }
 
-function partIn(wanted: string): string | undefined {
-  return /\b(morning|afternoon|evening)\b/i.exec(wanted)?.[1]?.toLowerCase()
+function preferredPartOfDay(preferences: string): string | undefined {
+  return /\b(morning|afternoon|evening)\b/i.exec(preferences)?.[1]?.toLowerCase()
 }
 
-function declines({ hour }: Listed, wanted: string): boolean | undefined {
-  const part = partIn(wanted)
+function isAtPreferredTime({ hour }: ListedFlight, preferences: string): boolean | undefined {
+  const part = preferredPartOfDay(preferences)
   const span = part === undefined ? undefined : partsOfDay[part]
   if (span === undefined || hour === undefined) return undefined
   return hour >= span[0] && hour < span[1]
 }
 
-function reasons(flight: Listed, wanted: string, cheapest: number, quickest: number): string {
+function reasons(flight: ListedFlight, preferences: string, cheapest: number, quickest: number): string {
   const words = [
     flight.price === cheapest
       ? `the cheapest at $${flight.price}`
@@ -171,20 +171,22 @@ function reasons(flight: Listed, wanted: string, cheapest: number, quickest: num
     flight.minutes === quickest
       ? 'the quickest'
       : `${Math.round((flight.minutes - quickest) / 6) / 10} h longer than the quickest`,
-    timeOfDay(flight, wanted),
+    timeOfDay(flight, preferences),
   ].filter((word) => word !== undefined)
   const text = words.join(', ')
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`
 }
 
-function timeOfDay(flight: Listed, wanted: string): string | undefined {
-  const fits = declines(flight, wanted)
-  if (fits === undefined) return undefined
-  const part = partIn(wanted)
-  return fits ? `leaves in the ${part} as you prefer` : `leaves at ${flight.hour} h, not in the ${part}`
+function timeOfDay(flight: ListedFlight, preferences: string): string | undefined {
+  const isPreferred = isAtPreferredTime(flight, preferences)
+  if (isPreferred === undefined) return undefined
+  const part = preferredPartOfDay(preferences)
+  return isPreferred
+    ? `leaves in the ${part} as you prefer`
+    : `leaves at ${flight.hour} h, not in the ${part}`
 }
 
-function listed(question: string): Listed[] {
+function parseFlights(question: string): ListedFlight[] {
   const rows = question
     .split('\n')
     .map((line) => line.split('|').map((cell) => cell.trim()))

@@ -2,14 +2,14 @@ import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
 import { parsed } from '../../shared/json.ts'
 import type { ModelRequest } from '../../types/index.ts'
-import { blocksOf, textOf } from '../messages.ts'
-import { addDays, iso } from './dates.ts'
+import { blocksOf, blockText } from '../messages.ts'
+import { addDays, isoDay } from './dates.ts'
 import { readTrip, type Trip } from './trip.ts'
 
 type ModelTool = NonNullable<ModelRequest['tools']>[number]
 
 /** The planner's reply and tool calls. */
-interface Move {
+interface Step {
   text: string
   uses: { name: string; input: Record<string, unknown> }[]
 }
@@ -18,9 +18,9 @@ interface Plan {
   trip: Trip
   tools: ReadonlyMap<string, ModelTool>
   /** Results since the user named this trip. */
-  done: readonly Done[]
+  done: readonly CompletedCall[]
   /** The index of the user's last message. */
-  spoke: number
+  lastMessageIndex: number
   /** ISO date. */
   today: string
   seen: ReadonlySet<string>
@@ -38,7 +38,7 @@ const thanks =
   /^\W*(?:many )?(?:thanks|thank you|thx)(?:[\s,]+(?:a lot|so much|very much|you|planner))*[\s.!]*$/i
 
 /** The next step of a trip; undefined if the text is not about travelling. */
-export function planTrip(request: ModelRequest, today: Date): Move | undefined {
+export function planTrip(request: ModelRequest, today: Date): Step | undefined {
   const tools = new Map((request.tools ?? []).map((tool) => [baseName(tool.name), tool]))
   const all = personTexts(request.messages)
   const lastMessage = all.at(-1)
@@ -65,12 +65,12 @@ export function planTrip(request: ModelRequest, today: Date): Move | undefined {
     origin: now.origin ?? before.origin,
     travelers: now.travelers ?? before.travelers,
   }
-  return nextMove({
+  return nextStep({
     trip,
     tools,
     done: callsSince(request.messages, texts[start]?.index ?? 0),
-    spoke: texts.at(-1)?.index ?? 0,
-    today: iso(today),
+    lastMessageIndex: texts.at(-1)?.index ?? 0,
+    today: isoDay(today),
     seen: resourcesSeen(request.messages),
   })
 }
@@ -88,7 +88,7 @@ function tripStart(texts: readonly string[], today: Date): number | undefined {
   return start
 }
 
-function nextMove(plan: Plan): Move {
+function nextStep(plan: Plan): Step {
   const { trip, tools } = plan
   const { destination, origin, start } = trip
   if (
@@ -97,11 +97,11 @@ function nextMove(plan: Plan): Move {
     start === undefined ||
     (trip.book && trip.end === undefined)
   ) {
-    return say(missing(trip, plan.today))
+    return say(missingDetailsText(trip, plan.today))
   }
   if (start < plan.today)
     return say(`${start} is in the past; today is ${plan.today}. Please tell me another date.`)
-  const reading = toRead(plan, destination, start)
+  const reading = resourcesToRead(plan, destination, start)
   if (reading.length > 0) return { text: `First I look at your calendar and the weather.`, uses: reading }
 
   const route = { origin, destination, date: start }
@@ -110,7 +110,7 @@ function nextMove(plan: Plan): Move {
     return use(
       plan,
       'searchFlights',
-      `I search flights from ${origin} to ${destination} on ${start}${assumption(trip)}.`,
+      `I search flights from ${origin} to ${destination} on ${start}${assumptionText(trip)}.`,
       route,
     )
   if (search.isError) return say(`The flight search gave nothing: ${forPerson(plan, search.text)}`)
@@ -123,18 +123,18 @@ function nextMove(plan: Plan): Move {
       ...(preferences !== '' && { preferences }),
     })
   }
-  if (!trip.book || !tools.has('bookVacation')) return say(flightsFound(plan, search, best))
+  if (!trip.book || !tools.has('bookVacation')) return say(flightsText(plan, search, best))
 
   const booking = latest(plan, 'bookVacation')
   if (booking === undefined) return book(plan, destination, best)
-  if (booking.isError) return say(notBooked(forPerson(plan, booking.text)))
+  if (booking.isError) return say(notBookedText(forPerson(plan, booking.text)))
   if (textAt(booking.value, 'status') !== 'booked') {
     return say('You did not confirm, so nothing was booked. Tell me what to change, or say "try again".')
   }
-  return afterBooking(plan, destination, booking)
+  return nextAfterBooking(plan, destination, booking)
 }
 
-function missing(trip: Trip, today: string): string {
+function missingDetailsText(trip: Trip, today: string): string {
   const questions = [
     trip.destination === undefined ? 'where you want to go' : undefined,
     trip.origin === undefined ? 'where you leave from' : undefined,
@@ -146,24 +146,24 @@ function missing(trip: Trip, today: string): string {
     trip.start === undefined ? `on ${addDays(today, 60)}` : undefined,
     trip.book && trip.end === undefined ? 'for 7 days' : undefined,
   ].filter((part) => part !== undefined)
-  const known = [
+  const parameterNames = [
     ...(trip.destination === undefined ? [] : [`to ${trip.destination}`]),
     ...(trip.start === undefined ? [] : [`on ${trip.start}`]),
   ]
   return [
-    ...(known.length === 0 ? [] : [`A trip ${known.join(' ')}${assumption(trip)}.`]),
+    ...(parameterNames.length === 0 ? [] : [`A trip ${parameterNames.join(' ')}${assumptionText(trip)}.`]),
     `Please tell me ${questions.join(', and ')}.`,
     ...(example.length === 0 ? [] : [`For example: "${example.join(' ')}".`]),
   ].join(' ')
 }
 
 /** The assumption about the date, for a sentence with it. */
-function assumption({ assumed }: Trip): string {
+function assumptionText({ assumed }: Trip): string {
   return assumed.length === 0 ? '' : ` (${assumed.join('; ')})`
 }
 
 /** Reads the calendar of the year and the forecast, from the server that also searches flights. */
-function toRead({ tools, seen }: Plan, destination: string, start: string): Move['uses'] {
+function resourcesToRead({ tools, seen }: Plan, destination: string, start: string): Step['uses'] {
   const read = tools.get('read_resource')
   const search = tools.get('searchFlights')?.name ?? ''
   const server = search.slice(0, search.indexOf('__'))
@@ -198,20 +198,20 @@ function forPerson({ tools }: Plan, text: string): string {
   return lines.slice(0, 12).join('\n')
 }
 
-function notBooked(why: string): string {
-  return why === ''
+function notBookedText(reason: string): string {
+  return reason === ''
     ? 'Nothing was booked.'
-    : /^Nothing was booked/i.test(why)
-      ? why
-      : `Nothing was booked: ${why}`
+    : /^Nothing was booked/i.test(reason)
+      ? reason
+      : `Nothing was booked: ${reason}`
 }
 
-function flightsFound(plan: Plan, search: Done, best: Done | undefined): string {
+function flightsText(plan: Plan, search: CompletedCall, best: CompletedCall | undefined): string {
   const shown = best === undefined || best.isError ? search : best
   return `${forPerson(plan, shown.text)}\nSay "book it" with the day you come back, and I ask you to confirm a booking.`
 }
 
-function book(plan: Plan, destination: string, best: Done | undefined): Move {
+function book(plan: Plan, destination: string, best: CompletedCall | undefined): Step {
   const { trip } = plan
   const flight = textAt(best?.value, 'recommendations', 0, 'option', 'id')
   const reason = textAt(best?.value, 'recommendations', 0, 'reason')
@@ -228,7 +228,7 @@ function book(plan: Plan, destination: string, best: Done | undefined): Move {
   })
 }
 
-function afterBooking(plan: Plan, destination: string, booking: Done): Move {
+function nextAfterBooking(plan: Plan, destination: string, booking: CompletedCall): Step {
   const { trip, tools } = plan
   const reference = textAt(booking.value, 'booking', 'id')
   const city = destination.replace(/\s*\([A-Z]{3}\)$/, '')
@@ -242,14 +242,14 @@ function afterBooking(plan: Plan, destination: string, booking: Done): Move {
     })
   }
   if (tools.has('saveItinerary') && latest(plan, 'saveItinerary') === undefined) {
-    const wishes = trip.interests.length === 0 ? undefined : `Interests: ${trip.interests.join(', ')}.`
+    const interests = trip.interests.length === 0 ? undefined : `Interests: ${trip.interests.join(', ')}.`
     return use(plan, 'saveItinerary', 'I save the itinerary as a file.', {
       booking: reference,
-      ...(wishes !== undefined && { content: wishes }),
+      ...(interests !== undefined && { content: interests }),
     })
   }
-  const written = plan.done.filter((done) => done.tool === 'sendEmail').map((done) => done.input.to)
-  const [to] = trip.emails.filter((address) => !written.includes(address))
+  const contacted = plan.done.filter((done) => done.tool === 'sendEmail').map((done) => done.input.to)
+  const [to] = trip.emails.filter((address) => !contacted.includes(address))
   if (to !== undefined && tools.has('sendEmail')) {
     return use(plan, 'sendEmail', `I write to ${to}.`, {
       to,
@@ -260,11 +260,11 @@ function afterBooking(plan: Plan, destination: string, booking: Done): Move {
   return say(summary(plan, city, booking))
 }
 
-function summary(plan: Plan, city: string, booking: Done): string {
+function summary(plan: Plan, city: string, booking: CompletedCall): string {
   const { trip } = plan
-  if (plan.spoke > booking.index)
+  if (plan.lastMessageIndex > booking.index)
     return `Your trip to ${city} is booked. Name another destination to plan the next one.`
-  const sentencesFor = (tool: string, good: (done: Done) => string, bad: string): string[] => {
+  const sentencesFor = (tool: string, good: (done: CompletedCall) => string, bad: string): string[] => {
     const done = latest(plan, tool)
     if (done === undefined) return []
     return [done.isError ? `${bad}: ${firstLine(forPerson(plan, done.text))}` : good(done)]
@@ -295,35 +295,36 @@ function firstLine(text: string): string {
 }
 
 /** The last result of a tool; a failed one is ignored after the user's next message. */
-function latest(plan: Plan, tool: string): Done | undefined {
+function latest(plan: Plan, tool: string): CompletedCall | undefined {
   return plan.done.findLast(
-    (done) => done.tool === tool && !(plan.spoke > done.index && (done.isError || wasRefused(done))),
+    (done) =>
+      done.tool === tool && !(plan.lastMessageIndex > done.index && (done.isError || wasRefused(done))),
   )
 }
 
-function wasRefused(done: Done): boolean {
+function wasRefused(done: CompletedCall): boolean {
   const status = textAt(done.value, 'status')
   return status === 'declined' || status === 'cancelled'
 }
 
-function say(text: string): Move {
+function say(text: string): Step {
   return { text, uses: [] }
 }
 
 /** Calls a tool with those arguments that it has. */
-function use(plan: Plan, tool: string, text: string, args: Record<string, unknown>): Move {
+function use(plan: Plan, tool: string, text: string, args: Record<string, unknown>): Step {
   const definition = plan.tools.get(tool)
   if (definition === undefined) return say(`The tool ${tool} is not there.`)
   const { properties } = definition.inputSchema
-  const known = typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
+  const parameterNames = typeof properties === 'object' && properties !== null ? Object.keys(properties) : []
   const input = Object.fromEntries(
-    Object.entries(args).filter(([name, value]) => value !== undefined && known.includes(name)),
+    Object.entries(args).filter(([name, value]) => value !== undefined && parameterNames.includes(name)),
   )
   return { text, uses: [{ name: definition.name, input }] }
 }
 
 /** One tool call of the conversation with its result. */
-interface Done {
+interface CompletedCall {
   /** The tool's own name, without the server prefix. */
   tool: string
   input: Record<string, unknown>
@@ -339,7 +340,7 @@ interface Done {
 function personTexts(messages: readonly SamplingMessage[]): { index: number; text: string }[] {
   return messages.flatMap((message, index) => {
     const blocks = blocksOf(message.content)
-    if (message.role !== 'user' || isOfHost(blocks[0])) return []
+    if (message.role !== 'user' || isHostMessage(blocks[0])) return []
     const text = blocks
       .flatMap((block) => (block.type === 'text' && !block.text.startsWith('[resource ') ? [block.text] : []))
       .join('\n')
@@ -349,7 +350,7 @@ function personTexts(messages: readonly SamplingMessage[]): { index: number; tex
 }
 
 /** The mark of host messages to a model. */
-function isOfHost(block: SamplingContent | undefined): boolean {
+function isHostMessage(block: SamplingContent | undefined): boolean {
   return block?.type === 'text' && block.text.startsWith('[From Jackfield')
 }
 
@@ -367,17 +368,18 @@ function resourcesSeen(messages: readonly SamplingMessage[]): Set<string> {
 }
 
 /** The tool calls from a message on, with their results. */
-function callsSince(messages: readonly SamplingMessage[], from: number): Done[] {
-  const asked = new Map<string, { tool: string; input: Record<string, unknown> }>()
-  const done: Done[] = []
+function callsSince(messages: readonly SamplingMessage[], from: number): CompletedCall[] {
+  const callsById = new Map<string, { tool: string; input: Record<string, unknown> }>()
+  const done: CompletedCall[] = []
   for (const [index, message] of messages.entries()) {
     if (index < from) continue
     for (const block of blocksOf(message.content)) {
-      if (block.type === 'tool_use') asked.set(block.id, { tool: baseName(block.name), input: block.input })
+      if (block.type === 'tool_use')
+        callsById.set(block.id, { tool: baseName(block.name), input: block.input })
       if (block.type !== 'tool_result') continue
-      const call = asked.get(block.toolUseId)
+      const call = callsById.get(block.toolUseId)
       if (call === undefined) continue
-      const texts = block.content.map((one) => textOf(one, 'the offline planner takes text only'))
+      const texts = block.content.map((one) => blockText(one, 'the offline planner takes text only'))
       done.push({
         ...call,
         text: texts.join('\n'),
@@ -392,8 +394,8 @@ function callsSince(messages: readonly SamplingMessage[], from: number): Done[] 
 
 /** A tool's own name: the part after the server prefix in `server__tool`. */
 function baseName(name: string): string {
-  const at = name.indexOf('__')
-  return at === -1 ? name : name.slice(at + 2)
+  const valueAt = name.indexOf('__')
+  return valueAt === -1 ? name : name.slice(valueAt + 2)
 }
 
 /** The last text that is a JSON object or array. */
@@ -406,7 +408,7 @@ function jsonIn(texts: readonly string[]): unknown {
 }
 
 /** Follows a path into a value; undefined if it does not exist. */
-export function at(value: unknown, ...path: (string | number)[]): unknown {
+export function valueAt(value: unknown, ...path: (string | number)[]): unknown {
   let current = value
   for (const name of path) {
     if (typeof current !== 'object' || current === null || !Object.hasOwn(current, name)) return undefined
@@ -417,6 +419,6 @@ export function at(value: unknown, ...path: (string | number)[]): unknown {
 
 /** The text at a path in a value. */
 function textAt(value: unknown, ...path: (string | number)[]): string | undefined {
-  const member = at(value, ...path)
+  const member = valueAt(value, ...path)
   return typeof member === 'string' ? member : typeof member === 'number' ? String(member) : undefined
 }

@@ -1,4 +1,4 @@
-import { addDays, count, daysBetween, findSpan, numberOf, withoutStart } from './dates.ts'
+import { addDays, countPattern, daysBetween, findSpan, numberOf, withoutStart } from './dates.ts'
 
 /** The data of a trip in the user's texts; missing parts are undefined. */
 export interface Trip {
@@ -24,16 +24,16 @@ export interface Trip {
 
 /** Parses texts about a trip; a later text overrides an earlier one. */
 export function readTrip(texts: readonly string[], today: Date): Trip {
-  const last = <T>(find: (text: string) => T | undefined): T | undefined =>
-    texts.reduce<T | undefined>((found, text) => find(text) ?? found, undefined)
-  const destination = last(findDestination)
+  const lastFound = <T>(find: (text: string) => T | undefined): T | undefined =>
+    texts.reduce<T | undefined>((latest, text) => find(text) ?? latest, undefined)
+  const destination = lastFound(findDestination)
   return {
     destination,
-    origin: last(findOrigin) ?? answeredOrigin(texts),
+    origin: lastFound(findOrigin) ?? originFromAnswer(texts),
     ...readSpan(texts, today),
-    budget: last(findBudget),
-    travelers: last(findTravelers),
-    interests: last(findInterests) ?? [],
+    budget: lastFound(findBudget),
+    travelers: lastFound(findTravelers),
+    interests: lastFound(findInterests) ?? [],
     preferences: [...new Set(texts.flatMap(findPreferences))],
     emails: [...new Set(texts.flatMap((text) => text.match(/[\w.+-]+@[\w-]+(\.[\w-]+)+/g) ?? []))],
     book: texts.some((text) => /\b(plan|book|vacation|holiday|trip|itinerary|travel)\b/i.test(text)),
@@ -48,14 +48,14 @@ function readSpan(texts: readonly string[], today: Date): Pick<Trip, 'start' | '
   let assumed: string[] = []
   for (const text of texts) {
     const span = findSpan(text, today)
-    const stated = findDays(text)
+    const statedDays = findDays(text)
     if (span !== undefined) assumed = span.assumed === undefined ? [] : [span.assumed]
     if (span?.start !== undefined) {
       start = span.start
       end = span.end
     } else if (span?.end !== undefined) end = span.end
-    if (stated === undefined) continue
-    days = stated
+    if (statedDays === undefined) continue
+    days = statedDays
     if (span?.end === undefined) end = undefined
   }
   if (start === undefined) return { start, end: undefined, days, assumed }
@@ -64,54 +64,54 @@ function readSpan(texts: readonly string[], today: Date): Pick<Trip, 'start' | '
 }
 
 /** A text that is only a place name is the origin, once the destination is known. */
-function answeredOrigin(texts: readonly string[]): string | undefined {
-  const named = texts.findIndex((text) => findDestination(text) !== undefined)
+function originFromAnswer(texts: readonly string[]): string | undefined {
+  const destinationIndex = texts.findIndex((text) => findDestination(text) !== undefined)
   const answer = texts
-    .slice(named + 1)
+    .slice(destinationIndex + 1)
     .find(
       (text) =>
-        named !== -1 &&
+        destinationIndex !== -1 &&
         /^\s*\p{L}[\p{L}'’.-]*(?: \p{L}[\p{L}'’.-]*){0,2}\s*\.?\s*$/u.test(text) &&
-        !noPlace.test(firstWord(text)),
+        !notPlaceNames.test(firstWord(text)),
     )
   return answer?.trim().replace(/\.$/, '')
 }
 
 // A place name ends where the sentence continues.
-const after =
+const placeEnd =
   '(?=\\s+(?:on|in|at|for|with|from|to|next|leaving|departing|starting|between|by|and|around|during|this|tomorrow|today|tonight|the\\s+day|monday|tuesday|wednesday|thursday|friday|saturday|sunday|early|mid|late|end\\s+of|coming|one|two|three|four|five|six|seven|an?|return(?:ing)?|back|until|within|under|via|please|unless|if|when|as|or|but|so|because|then|\\d|[-–—])|\\s*[,.;:!?)\\n"]|\\s*$)'
-const place = `((?:[\\p{L}][\\p{L}'’.-]*)(?:\\s[\\p{L}][\\p{L}'’.-]*){0,3}?(?:\\s\\([A-Z]{3}\\))?)${after}`
+const placePattern = `((?:[\\p{L}][\\p{L}'’.-]*)(?:\\s[\\p{L}][\\p{L}'’.-]*){0,3}?(?:\\s\\([A-Z]{3}\\))?)${placeEnd}`
 
 /** Up to four capitalized words. */
-const capitals = "\\p{Lu}[\\p{L}'’.-]*(?:\\s\\p{Lu}[\\p{L}'’.-]*){0,3}"
+const capitalizedWords = "\\p{Lu}[\\p{L}'’.-]*(?:\\s\\p{Lu}[\\p{L}'’.-]*){0,3}"
 
 const destinations = [
-  new RegExp(`\\bdestination\\s*[:=]\\s*\\**\\s*"?${place}`, 'iu'),
+  new RegExp(`\\bdestination\\s*[:=]\\s*\\**\\s*"?${placePattern}`, 'iu'),
   new RegExp(
-    `\\b(?:vacation|trip|holiday|weekend|days|week|weeks|visit|stay)\\s+(?:in|to)\\s+${place}`,
+    `\\b(?:vacation|trip|holiday|weekend|days|week|weeks|visit|stay)\\s+(?:in|to)\\s+${placePattern}`,
     'iu',
   ),
-  new RegExp(`\\bvisit\\s+${place}`, 'iu'),
+  new RegExp(`\\bvisit\\s+${placePattern}`, 'iu'),
   new RegExp(
-    `\\b(?:fly|flying|flights?|flight|travel|go|going|get|me)\\b[^.\\n]{0,60}?\\bto\\s+${place}`,
+    `\\b(?:fly|flying|flights?|flight|travel|go|going|get|me)\\b[^.\\n]{0,60}?\\bto\\s+${placePattern}`,
     'iu',
   ),
-  new RegExp(`\\bfrom\\s+[\\p{L}][^.,\\n]{0,40}?\\s+to\\s+${place}`, 'iu'),
-  new RegExp(`\\bto\\s+(?=\\p{Lu})${place}`, 'u'),
-  new RegExp(`\\b(?:trip|flights?|fly|book|vacation|holiday)\\b[^.\\n]{0,60}?\\bto\\s+${place}`, 'iu'),
+  new RegExp(`\\bfrom\\s+[\\p{L}][^.,\\n]{0,40}?\\s+to\\s+${placePattern}`, 'iu'),
+  new RegExp(`\\bto\\s+(?=\\p{Lu})${placePattern}`, 'u'),
+  new RegExp(`\\b(?:trip|flights?|fly|book|vacation|holiday)\\b[^.\\n]{0,60}?\\bto\\s+${placePattern}`, 'iu'),
 ]
 const origins = [
   new RegExp(
-    `\\b(?:origin|departure city|departing from|leaving from|flying from)\\s*[:=]?\\s*"?${place}`,
+    `\\b(?:origin|departure city|departing from|leaving from|flying from)\\s*[:=]?\\s*"?${placePattern}`,
     'iu',
   ),
-  new RegExp(`\\bfrom\\s+(?=\\p{Lu})${place}`, 'u'),
-  new RegExp(`\\bfrom\\s+${place}`, 'iu'),
+  new RegExp(`\\bfrom\\s+(?=\\p{Lu})${placePattern}`, 'u'),
+  new RegExp(`\\bfrom\\s+${placePattern}`, 'iu'),
   // "Flights Oslo to Rome", "Oslo to Rome on Friday"
-  new RegExp(`\\b[Ff]lights?\\s+(${capitals})\\s+to\\s+\\p{Lu}`, 'u'),
-  new RegExp(`(?:^|[.!?\\n]\\s*)(${capitals})\\s+to\\s+\\p{Lu}`, 'u'),
+  new RegExp(`\\b[Ff]lights?\\s+(${capitalizedWords})\\s+to\\s+\\p{Lu}`, 'u'),
+  new RegExp(`(?:^|[.!?\\n]\\s*)(${capitalizedWords})\\s+to\\s+\\p{Lu}`, 'u'),
 ]
-const noPlace =
+const notPlaceNames =
   /^(i|we|let|trips?|flights?|vacation|holiday|tickets?|going|one|two|three|four|five|six|seven|eight|nine|ten|few|days?|weeks?|months?|weekend|today|tonight|tomorrow|early|mid|late|monday|tuesday|wednesday|thursday|friday|saturday|sunday|yes|yeah|no|ok|okay|sure|please|hi|hey|hello|thanks|thank|try|again|help|nothing|cancel|stop|fly|travel|leave|visit|return|come|what|which|where|when|how|why|who|can|show|the|a|an|my|our|me|you|your|it|us|home|here|there|this|that|next|plan|book|find|see|have|go|be|do|get|make|january|february|march|april|may|june|july|august|september|october|november|december|\d.*)$/i
 
 function findDestination(text: string): string | undefined {
@@ -126,7 +126,7 @@ function findPlace(text: string, patterns: readonly RegExp[]): string | undefine
   for (const pattern of patterns) {
     for (const match of text.matchAll(new RegExp(pattern, `${pattern.flags}g`))) {
       const name = match[1]?.trim()
-      if (name !== undefined && !noPlace.test(firstWord(name))) return name
+      if (name !== undefined && !notPlaceNames.test(firstWord(name))) return name
     }
   }
   return undefined
@@ -137,9 +137,10 @@ function firstWord(text: string): string {
 }
 
 function findDays(text: string): number | undefined {
-  const duration = new RegExp(`\\b(?:duration\\s*[:=]\\s*)?${count}[\\s-]+(day|night|week)s?\\b`, 'i').exec(
-    withoutStart(text),
-  )
+  const duration = new RegExp(
+    `\\b(?:duration\\s*[:=]\\s*)?${countPattern}[\\s-]+(day|night|week)s?\\b`,
+    'i',
+  ).exec(withoutStart(text))
   if (duration !== null) {
     const amount = numberOf(duration[1] ?? '')
     return duration[2]?.toLowerCase() === 'week' ? amount * 7 : amount
@@ -159,7 +160,7 @@ function findBudget(text: string): number | undefined {
 
 function findTravelers(text: string): number | undefined {
   const match = new RegExp(
-    `\\b${count}\\s+(?:people|persons?|travell?ers?|adults?|passengers?)\\b`,
+    `\\b${countPattern}\\s+(?:people|persons?|travell?ers?|adults?|passengers?)\\b`,
     'i',
   ).exec(text)
   if (match?.[1] !== undefined) return numberOf(match[1])
@@ -181,8 +182,8 @@ function findInterests(text: string): string[] | undefined {
 
 function findPreferences(text: string): string[] {
   const preferences: string[] = []
-  const when = /\b(morning|afternoon|evening)\s+(?:departure|flight)/i.exec(text)?.[1]
-  if (when !== undefined) preferences.push(`${when.toLowerCase()} departure`)
+  const timeOfDay = /\b(morning|afternoon|evening)\s+(?:departure|flight)/i.exec(text)?.[1]
+  if (timeOfDay !== undefined) preferences.push(`${timeOfDay.toLowerCase()} departure`)
   if (/\b(non-?stop|direct)\b/i.test(text)) preferences.push('direct')
   const stops = /\b(?:max(?:imum)?|at most|up to)\s+(\d|one|two)\s+(?:stop|layover|connection)s?/i.exec(
     text,

@@ -26,8 +26,8 @@ interface Usage {
 }
 
 /** A request exceeds the server's limits. */
-export class OverLimit extends Error {
-  override readonly name: string = 'OverLimit'
+export class SamplingLimitError extends Error {
+  override readonly name: string = 'SamplingLimitError'
   readonly limit: keyof SamplingLimits
   /** Milliseconds until the same request is allowed, if known. */
   readonly retryAfterMs: number | undefined
@@ -51,7 +51,7 @@ export class Budget {
     this.#now = now
   }
 
-  /** Admits a request and reserves its maximum usage. @throws OverLimit */
+  /** Admits a request and reserves its maximum usage. @throws SamplingLimitError */
   admit(
     server: string,
     limits: SamplingLimits,
@@ -61,15 +61,15 @@ export class Budget {
     const at = this.#now()
     return this.#table.alone(() => {
       const tally = this.#table.tally(server, at)
-      refuseTooMany(server, limits, tally, at)
+      checkRequestRate(server, limits, tally, at)
       const before = tools && cause !== null ? this.#table.rounds(cause) : 0
       if (tools && Math.max(before, rounds) >= limits.toolRounds) {
-        throw new OverLimit(
+        throw new SamplingLimitError(
           'toolRounds',
           `${limits.toolRounds} requests with tools for one call are the limit for ${server}`,
         )
       }
-      refuseTooMuch(server, limits, tally, reserve)
+      checkUsage(server, limits, tally, reserve)
       const use = { tokens: reserve.tokens, cost: reserve.money }
       const id = this.#table.add({ server, at, cause, tools, auto: false, ...use })
       return new Spending(this.#table, this.#now, { id, server, limits, ...use })
@@ -100,43 +100,44 @@ export class Spending {
     this.#reserved = { tokens, cost }
   }
 
-  /** Whether it passes without a review; undefined if the budget for that is exhausted, with the reason. */
+  /** Counts the request as one without review: returns the tokens left for such requests, or the reason why it needs a review. */
   passes(): { left: number } | { why: string } {
     if (this.#auto) return { left: 0 }
     const { server, limits } = this.#use
     return this.#table.alone(() => {
       const tally = this.#table.tally(server, this.#now())
-      const left = limits.autoTokensPerDay - tally.autoTokens - this.#reserved.tokens
-      if (left < 0) return { why: `${limits.autoTokensPerDay} tokens in 24 hours pass without asking` }
-      const { autoCostPerDay: most } = limits
-      if (most !== undefined) {
+      const remainingTokens = limits.autoTokensPerDay - tally.autoTokens - this.#reserved.tokens
+      if (remainingTokens < 0)
+        return { why: `${limits.autoTokensPerDay} tokens in 24 hours pass without asking` }
+      const { autoCostPerDay: maxCost } = limits
+      if (maxCost !== undefined) {
         const { cost } = this.#reserved
         if (cost === undefined) return { why: 'the model has no price' }
-        if ((tally.autoCost[cost.currency] ?? 0) + cost.cost > most) {
-          return { why: `${most} ${cost.currency} in 24 hours pass without asking` }
+        if ((tally.autoCost[cost.currency] ?? 0) + cost.cost > maxCost) {
+          return { why: `${maxCost} ${cost.currency} in 24 hours pass without asking` }
         }
       }
       this.#auto = true
       this.#write()
-      return { left }
+      return { left: remainingTokens }
     })
   }
 
-  /** Reserves the usage of another model request, in addition to the current usage. @throws OverLimit */
+  /** Reserves the usage of another model request, in addition to the current usage. @throws SamplingLimitError */
   reserve(reserve: Reserve): void {
     const { server, limits } = this.#use
     this.#table.alone(() => {
       this.#reserved = this.#spent
       this.#write()
-      refuseTooMuch(server, limits, this.#table.tally(server, this.#now()), reserve)
-      this.#reserved = sum(this.#spent, reserve)
+      checkUsage(server, limits, this.#table.tally(server, this.#now()), reserve)
+      this.#reserved = addUsage(this.#spent, reserve)
       this.#write()
     })
   }
 
   /** Replaces the reservation with the actual usage. */
   spend(used: Reserve): void {
-    this.#spent = sum(this.#spent, used)
+    this.#spent = addUsage(this.#spent, used)
     this.settle()
   }
 
@@ -151,48 +152,48 @@ export class Spending {
   }
 }
 
-function sum(spent: Usage, more: Reserve): Usage {
-  const { money } = more
-  const tokens = spent.tokens + more.tokens
-  if (money === undefined || spent.cost === undefined) return { tokens, cost: money ?? spent.cost }
+function addUsage(usage: Usage, added: Reserve): Usage {
+  const { money } = added
+  const tokens = usage.tokens + added.tokens
+  if (money === undefined || usage.cost === undefined) return { tokens, cost: money ?? usage.cost }
   // Another model may have a price in another currency; the cost is then counted in the later one.
-  const before = spent.cost.currency === money.currency ? spent.cost.cost : 0
+  const before = usage.cost.currency === money.currency ? usage.cost.cost : 0
   return { tokens, cost: { cost: before + money.cost, currency: money.currency } }
 }
 
-function refuseTooMany(server: string, limits: SamplingLimits, tally: SamplingTally, now: number): void {
+function checkRequestRate(server: string, limits: SamplingLimits, tally: SamplingTally, now: number): void {
   if (tally.requests < limits.requestsPerMinute) return
-  const after = Math.max(0, (tally.oldest ?? now) + minuteMs - now)
-  throw new OverLimit(
+  const retryAfterMs = Math.max(0, (tally.oldest ?? now) + minuteMs - now)
+  throw new SamplingLimitError(
     'requestsPerMinute',
-    `${limits.requestsPerMinute} requests a minute are the limit for ${server}. Try again in ${Math.ceil(after / 1_000)} s`,
-    after,
+    `${limits.requestsPerMinute} requests a minute are the limit for ${server}. Try again in ${Math.ceil(retryAfterMs / 1_000)} s`,
+    retryAfterMs,
   )
 }
 
-function refuseTooMuch(
+function checkUsage(
   server: string,
   { tokensPerDay, costPerDay }: SamplingLimits,
   tally: SamplingTally,
   { tokens, money }: Reserve,
 ): void {
-  const left = Math.max(0, tokensPerDay - tally.tokens)
-  if (tokens > left) {
-    throw new OverLimit(
+  const remainingTokens = Math.max(0, tokensPerDay - tally.tokens)
+  if (tokens > remainingTokens) {
+    throw new SamplingLimitError(
       'tokensPerDay',
-      `${tokensPerDay} tokens in 24 hours are the limit for ${server}; ${left} are left, and this request may use ${tokens}. Ask for less, or later`,
+      `${tokensPerDay} tokens in 24 hours are the limit for ${server}; ${remainingTokens} are left, and this request may use ${tokens}. Ask for less, or later`,
     )
   }
   if (costPerDay === undefined) return
   if (money === undefined) {
-    throw new OverLimit(
+    throw new SamplingLimitError(
       'costPerDay',
       `${server} may cost ${costPerDay} in 24 hours, but the model has no price`,
     )
   }
-  const rest = Math.max(0, costPerDay - (tally.cost[money.currency] ?? 0))
-  if (money.cost > rest) {
-    throw new OverLimit(
+  const remainingCost = Math.max(0, costPerDay - (tally.cost[money.currency] ?? 0))
+  if (money.cost > remainingCost) {
+    throw new SamplingLimitError(
       'costPerDay',
       `${costPerDay} ${money.currency} in 24 hours are the limit for ${server}, and this request would go over it. Ask for less, or later`,
     )
@@ -218,14 +219,19 @@ export function requestTokens({
   messages,
   tools,
 }: Pick<CreateMessageParams, 'systemPrompt' | 'messages' | 'tools'>): number {
-  const characters = messages.reduce((sum, message) => sum + tokensPerMessage + replyTokens(message), 0)
+  const messageTokens = messages.reduce(
+    (addUsage, message) => addUsage + tokensPerMessage + replyTokens(message),
+    0,
+  )
   const offered = tools === undefined ? 0 : textTokens(JSON.stringify(tools))
-  return characters + offered + (systemPrompt === undefined ? 0 : textTokens(systemPrompt) + tokensPerMessage)
+  return (
+    messageTokens + offered + (systemPrompt === undefined ? 0 : textTokens(systemPrompt) + tokensPerMessage)
+  )
 }
 
 /** Tokens of the content of a message or reply, estimated in the same way if its model does not report them. */
 export function replyTokens({ content }: Pick<ModelReply, 'content'>): number {
-  return blocksOf(content).reduce((sum, block) => sum + blockTokens(block), 0)
+  return blocksOf(content).reduce((addUsage, block) => addUsage + blockTokens(block), 0)
 }
 
 function blockTokens(block: SamplingContent): number {
@@ -259,15 +265,18 @@ export function estimateOf(params: CreateMessageParams, facts: ModelFacts | unde
   return { inputTokens, outputTokens, ...costOf(facts, inputTokens, outputTokens) }
 }
 
-/** What a request would send to a model. */
-export type Weigher = (
+/** Estimates the tokens, cost and redactions of a request to a model. */
+export type RequestEstimator = (
   params: CreateMessageParams,
   model: string,
 ) => { estimate: SamplingEstimate; redactions: readonly Redaction[] }
 
-export function createWeigher(settings: SamplingSettings, redactor: SamplingRedactor): Weigher {
-  return (given, model) => {
-    const { params, redactions } = redactor.redact(given)
+export function createRequestEstimator(
+  settings: SamplingSettings,
+  redactor: SamplingRedactor,
+): RequestEstimator {
+  return (request, model) => {
+    const { params, redactions } = redactor.redact(request)
     return { estimate: estimateOf(params, factsOf(settings, model)), redactions }
   }
 }

@@ -7,7 +7,7 @@ import { blocksOf } from '../messages.ts'
 const blockTypes = ['text', 'image', 'audio', 'tool_use', 'tool_result']
 
 /** Why an edited request cannot be sent; undefined when it can. */
-export function requestFault(params: CreateMessageParams): string | undefined {
+export function requestProblem(params: CreateMessageParams): string | undefined {
   if (!isRecord(params) || !Array.isArray(params.messages) || params.messages.length === 0) {
     return 'a request needs at least one message'
   }
@@ -15,14 +15,14 @@ export function requestFault(params: CreateMessageParams): string | undefined {
     if (!isRecord(message) || (message.role !== 'user' && message.role !== 'assistant')) {
       return `message ${index + 1} needs a role, user or assistant`
     }
-    const fault = blocksOf(message.content).map(blockFault).find(Boolean)
-    if (fault !== undefined) return `message ${index + 1}: ${fault}`
+    const problem = blocksOf(message.content).map(blockProblem).find(Boolean)
+    if (problem !== undefined) return `message ${index + 1}: ${problem}`
   }
   const { systemPrompt, temperature, stopSequences, tools, toolChoice } = params
   if (systemPrompt !== undefined && typeof systemPrompt !== 'string')
     return 'the system prompt must be a string'
   if (temperature !== undefined && !Number.isFinite(temperature)) return 'the temperature must be a number'
-  if (stopSequences !== undefined && !isTexts(stopSequences)) return 'stop sequences must be strings'
+  if (stopSequences !== undefined && !isStringList(stopSequences)) return 'stop sequences must be strings'
   if (tools !== undefined && !(Array.isArray(tools) && tools.every(isTool))) {
     return 'each tool needs a name and an inputSchema with "type": "object"'
   }
@@ -34,7 +34,7 @@ export function requestFault(params: CreateMessageParams): string | undefined {
 }
 
 /** Why a result does not match its request; undefined if it does. */
-export function resultFault(params: CreateMessageParams, result: CreateMessageResult): string | undefined {
+export function resultProblem(params: CreateMessageParams, result: CreateMessageResult): string | undefined {
   if (!isRecord(result) || (result.role !== 'assistant' && result.role !== 'user')) {
     return 'an answer needs a role, assistant or user'
   }
@@ -43,18 +43,18 @@ export function resultFault(params: CreateMessageParams, result: CreateMessageRe
     return 'the stop reason must be a string'
   }
   const blocks = blocksOf(result.content)
-  const fault = blocks.map(blockFault).find(Boolean)
-  if (fault !== undefined) return fault
+  const problem = blocks.map(blockProblem).find(Boolean)
+  if (problem !== undefined) return problem
   if (blocks.some((block) => block.type === 'tool_result')) return 'an answer must not contain tool results'
-  return usesFault(params, blocks)
+  return toolUseProblem(params, blocks)
 }
 
 /** Why a model's reply is not a valid result of `sampling/createMessage`; undefined if it is. */
-export function replyFault(params: CreateMessageParams, reply: ModelReply): string | undefined {
-  return usesFault(params, blocksOf(reply.content))
+export function replyProblem(params: CreateMessageParams, reply: ModelReply): string | undefined {
+  return toolUseProblem(params, blocksOf(reply.content))
 }
 
-function usesFault(
+function toolUseProblem(
   { tools, toolChoice }: CreateMessageParams,
   blocks: readonly SamplingContent[],
 ): string | undefined {
@@ -66,7 +66,7 @@ function usesFault(
   return new Set(uses.map((use) => use.id)).size === uses.length ? undefined : 'two tool uses share one id'
 }
 
-function blockFault(block: SamplingContent): string | undefined {
+function blockProblem(block: SamplingContent): string | undefined {
   if (!isRecord(block) || !blockTypes.includes(inWords(block.type))) {
     return `a content block must be one of ${blockTypes.join(', ')}`
   }
@@ -89,7 +89,7 @@ function blockFault(block: SamplingContent): string | undefined {
   }
 }
 
-function isTexts(value: unknown): boolean {
+function isStringList(value: unknown): boolean {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 

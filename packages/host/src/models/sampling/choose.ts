@@ -16,7 +16,7 @@ interface ChoiceNeeds {
 const maxHints = 20
 const priorities = ['cost', 'speed', 'intelligence'] as const
 /** A request reads about three times as many tokens as it writes. */
-const shareOfInput = 0.75
+const inputShare = 0.75
 
 /**
  * Ranks models for a server's preferences. The first hint that is part of a model's name, or of its id if the hint names the
@@ -37,37 +37,40 @@ export function chooseModel(
   needs: ChoiceNeeds = { facts: [] },
 ): ModelChoice {
   const hints = hintsOf(preferences)
-  const fits = (model: Candidate, hint: string): boolean =>
+  const matchesHintOf = (model: Candidate, hint: string): boolean =>
     matchesHint(model.id, factsOf(model, needs)?.name, hint.toLowerCase())
-  const hint = hints.find((wanted) => models.some((model) => fits(model, wanted)))
+  const hint = hints.find((weightedPriorities) =>
+    models.some((model) => matchesHintOf(model, weightedPriorities)),
+  )
   const traits = traitsOf(models, needs)
   const weights = weightsOf(preferences)
   const ranked = models.map((model, order) => {
-    const fitting = hint !== undefined && fits(model, hint)
-    const room = factsOf(model, needs)?.contextTokens ?? model.contextTokens
-    const small = room !== undefined && needs.tokens !== undefined && room < needs.tokens
-    const ranks = traits.get(model.id) ?? ranksOf(model.id)
-    const score = scoreOf(ranks, weights)
-    const other = model.isLanguageModel !== models[0]?.isLanguageModel
+    const isHinted = hint !== undefined && matchesHintOf(model, hint)
+    const contextTokens = factsOf(model, needs)?.contextTokens ?? model.contextTokens
+    const isTooSmall =
+      contextTokens !== undefined && needs.tokens !== undefined && contextTokens < needs.tokens
+    const traitValues = traits.get(model.id) ?? roughTraits(model.id)
+    const score = scoreOf(traitValues, weights)
+    const isOtherKind = model.isLanguageModel !== models[0]?.isLanguageModel
     const chosen = model.id === needs.chosen
-    const places = [small ? 1 : 0, fitting ? 0 : 1, chosen ? 0 : 1, other ? 1 : 0, -score, order]
-    const why = [
-      ...(small ? [`has room for ${room} tokens only`] : []),
-      ...(fitting ? [`matches the hint "${hint}"`] : []),
+    const sortKey = [isTooSmall ? 1 : 0, isHinted ? 0 : 1, chosen ? 0 : 1, isOtherKind ? 1 : 0, -score, order]
+    const reason = [
+      ...(isTooSmall ? [`has room for ${contextTokens} tokens only`] : []),
+      ...(isHinted ? [`matches the hint "${hint}"`] : []),
       ...(chosen ? ['answers in this conversation'] : []),
-      ...(other && !chosen
+      ...(isOtherKind && !chosen
         ? [model.isLanguageModel ? 'comes after the planner you put first' : 'is not a language model']
         : []),
-      priorities.map((name) => `${name} ${ranks[name].toFixed(2)}`).join(', '),
+      priorities.map((name) => `${name} ${traitValues[name].toFixed(2)}`).join(', '),
     ].join('; ')
-    const row: RankedModel = { model: model.id, score, ...(fitting && { hint }), why }
-    return { row, places }
+    const row: RankedModel = { model: model.id, score, ...(isHinted && { hint }), why: reason }
+    return { row, places: sortKey }
   })
-  ranked.sort((a, b) => compare(a.places, b.places))
+  ranked.sort((a, b) => compareSortKeys(a.places, b.places))
   const ranking = ranked.map(({ row }) => row)
   const [best] = ranking
   if (best === undefined) throw new McpError('INVALID', 'There is no model to choose from')
-  return { model: best.model, why: reason(best, ranking, hints, weights, needs.chosen), ranking }
+  return { model: best.model, why: choiceReason(best, ranking, hints, weights, needs.chosen), ranking }
 }
 
 /** The same ranking with another model first, because the user chose it. */
@@ -77,11 +80,13 @@ export function chosenByPerson(choice: ModelChoice, model: string): ModelChoice 
 
 /** A provider's name is no part of its models' names: `llama` matches no other model of `ollama`. */
 function matchesHint(id: string, name: string | undefined, hint: string): boolean {
-  const whole = id.toLowerCase()
-  const slash = whole.indexOf('/')
-  const own = whole.slice(slash + 1)
-  if (own.includes(hint) || name?.toLowerCase().includes(hint) === true) return true
-  return hint === whole.slice(0, Math.max(0, slash)) || (hint.includes('/') && whole.includes(hint))
+  const lowerCaseId = id.toLowerCase()
+  const slash = lowerCaseId.indexOf('/')
+  const modelName = lowerCaseId.slice(slash + 1)
+  if (modelName.includes(hint) || name?.toLowerCase().includes(hint) === true) return true
+  return (
+    hint === lowerCaseId.slice(0, Math.max(0, slash)) || (hint.includes('/') && lowerCaseId.includes(hint))
+  )
 }
 
 function hintsOf({ hints }: ModelPreferences): string[] {
@@ -92,7 +97,7 @@ function hintsOf({ hints }: ModelPreferences): string[] {
   })
 }
 
-function weightsOf(preferences: ModelPreferences): Ranks {
+function weightsOf(preferences: ModelPreferences): ModelTraits {
   const weight = (value: unknown): number =>
     typeof value === 'number' && Number.isFinite(value) ? Math.min(1, Math.max(0, value)) : 0
   return {
@@ -106,18 +111,18 @@ function factsOf({ id }: Candidate, { facts }: ChoiceNeeds): ModelFacts | undefi
   return facts.find((entry) => entry.id === id)
 }
 
-function traitsOf(models: readonly Candidate[], needs: ChoiceNeeds): Map<string, Ranks> {
+function traitsOf(models: readonly Candidate[], needs: ChoiceNeeds): Map<string, ModelTraits> {
   const cheapness = cheapnessOf(models, needs)
   return new Map(
     models.map((model) => {
       const facts = factsOf(model, needs)
-      const rough = ranksOf(model.id)
+      const estimated = roughTraits(model.id)
       return [
         model.id,
         {
-          cost: cheapness?.(model) ?? rough.cost,
-          speed: facts?.speed ?? rough.speed,
-          intelligence: facts?.intelligence ?? rough.intelligence,
+          cost: cheapness?.(model) ?? estimated.cost,
+          speed: facts?.speed ?? estimated.speed,
+          intelligence: facts?.intelligence ?? estimated.intelligence,
         },
       ]
     }),
@@ -134,76 +139,78 @@ function cheapnessOf(
   for (const model of models.filter(({ isLanguageModel }) => isLanguageModel)) {
     const facts = factsOf(model, needs)
     if (facts?.cost === undefined) return undefined
-    prices.set(model.id, shareOfInput * facts.cost.input + (1 - shareOfInput) * facts.cost.output)
+    prices.set(model.id, inputShare * facts.cost.input + (1 - inputShare) * facts.cost.output)
     currencies.add(facts.currency ?? 'USD')
   }
   if (currencies.size !== 1) return undefined
-  const least = Math.min(...prices.values())
-  const most = Math.max(...prices.values())
+  const minPrice = Math.min(...prices.values())
+  const maxPrice = Math.max(...prices.values())
   return ({ id }) => {
     const price = prices.get(id)
     if (price === undefined) return undefined
-    return most === least ? 1 : (most - price) / (most - least)
+    return maxPrice === minPrice ? 1 : (maxPrice - price) / (maxPrice - minPrice)
   }
 }
 
-function scoreOf(ranks: Ranks, weights: Ranks): number {
+function scoreOf(traitValues: ModelTraits, weights: ModelTraits): number {
   const total = priorities.reduce((sum, name) => sum + weights[name], 0)
   if (total === 0) return 0
-  const score = priorities.reduce((sum, name) => sum + weights[name] * ranks[name], 0) / total
+  const score = priorities.reduce((sum, name) => sum + weights[name] * traitValues[name], 0) / total
   // Rounded, so that floating point errors do not decide between equals.
   return Math.round(score * 1e9) / 1e9
 }
 
-function compare(a: readonly number[], b: readonly number[]): number {
-  for (const [index, place] of a.entries()) {
-    const difference = place - (b[index] ?? 0)
+function compareSortKeys(a: readonly number[], b: readonly number[]): number {
+  for (const [index, value] of a.entries()) {
+    const difference = value - (b[index] ?? 0)
     if (difference !== 0) return difference
   }
   return 0
 }
 
-function reason(
+function choiceReason(
   best: RankedModel,
   ranking: readonly RankedModel[],
   hints: readonly string[],
-  weights: Ranks,
+  weights: ModelTraits,
   chosen: string | undefined,
 ): string {
-  const wanted = priorities.filter((name) => weights[name] > 0)
-  const rivals = ranking.filter(({ hint }) => hint === best.hint)
-  const first =
+  const weightedPriorities = priorities.filter((name) => weights[name] > 0)
+  const sameHint = ranking.filter(({ hint }) => hint === best.hint)
+  const firstReason =
     best.model === chosen
       ? 'it is the model of your conversation'
-      : wanted.length === 0 || ranking.length === 1
+      : weightedPriorities.length === 0 || ranking.length === 1
         ? `it is the first of ${best.hint === undefined ? 'your models' : 'those'}`
-        : `it scores best (${best.score.toFixed(2)}) for ${wanted.map((name) => `${name} ${weights[name]}`).join(', ')}`
+        : `it scores best (${best.score.toFixed(2)}) for ${weightedPriorities.map((name) => `${name} ${weights[name]}`).join(', ')}`
   if (best.hint !== undefined) {
-    const fit = `the server's hint "${best.hint}" matches its name`
-    return rivals.length === 1 ? fit : `${fit}, and of ${rivals.length} that it matches, ${first}`
+    const hintReason = `the server's hint "${best.hint}" matches its name`
+    return sameHint.length === 1
+      ? hintReason
+      : `${hintReason}, and of ${sameHint.length} that it matches, ${firstReason}`
   }
-  if (hints.length === 0) return first
-  const fault = ranking.some(({ hint }) => hint !== undefined)
+  if (hints.length === 0) return firstReason
+  const hintsProblem = ranking.some(({ hint }) => hint !== undefined)
     ? "the models that match the server's hints have too small a context"
     : `none of the server's hints (${oneLine(hints.join(', '))}) matches a model`
-  return `${fault}, and ${first}`
+  return `${hintsProblem}, and ${firstReason}`
 }
 
 /** Relative traits of a model, each from 0 to 1, higher is better. */
-interface Ranks {
+interface ModelTraits {
   /** Cheaper is higher. */
   cost: number
   speed: number
   intelligence: number
 }
 
-const middling: Ranks = { cost: 0.5, speed: 0.5, intelligence: 0.5 }
+const averageTraits: ModelTraits = { cost: 0.5, speed: 0.5, intelligence: 0.5 }
 
 /**
  * Rough relative ranks by common words in model names; the first match counts. They only estimate which of two models is cheaper,
  * faster or more capable; the user's settings take precedence.
  */
-const families: readonly (readonly [RegExp, Ranks])[] = [
+const families: readonly (readonly [RegExp, ModelTraits])[] = [
   [/^offline$/, { cost: 1, speed: 1, intelligence: 0 }],
   [/nano|tiny|[-_]lite|\b[1-4]b\b/, { cost: 0.95, speed: 0.95, intelligence: 0.2 }],
   [/^ollama\//, { cost: 1, speed: 0.4, intelligence: 0.3 }],
@@ -213,7 +220,7 @@ const families: readonly (readonly [RegExp, Ranks])[] = [
 ]
 
 /** The ranks of a model without settings. */
-function ranksOf(id: string): Ranks {
+function roughTraits(id: string): ModelTraits {
   const name = id.toLowerCase()
-  return families.find(([words]) => words.test(name))?.[1] ?? middling
+  return families.find(([words]) => words.test(name))?.[1] ?? averageTraits
 }

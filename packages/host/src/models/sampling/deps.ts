@@ -56,9 +56,9 @@ export interface SamplingRequest {
   signal: AbortSignal
 }
 
-/** The user refused. */
-export class SamplingRefused extends Error {
-  override readonly name: string = 'SamplingRefused'
+/** The user refused to send a request or its result. */
+export class SamplingRefusedError extends Error {
+  override readonly name: string = 'SamplingRefusedError'
   readonly detail: JsonRecord
 
   constructor(stage: SamplingStage, reason: string | undefined) {
@@ -71,7 +71,7 @@ export class SamplingRefused extends Error {
 export const maxAttempts = 5
 
 /** Waits for one step until the signal aborts, and records a failure in the row. */
-export async function stepped<T>(
+export async function runStep<T>(
   step: OpenRow,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<T>,
@@ -100,7 +100,7 @@ function untilAborted<T>(work: (signal: AbortSignal) => Promise<T>, signal: Abor
  * Whether a model answers without a review: only the built-in offline planner itself, which needs no network, costs nothing and
  * involves no third party. Another model with that id does not qualify.
  */
-export function passesOffline(
+export function skipsReview(
   server: string,
   model: Model | undefined,
   { settings }: Pick<SamplingDeps, 'settings'>,

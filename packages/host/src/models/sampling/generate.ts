@@ -15,30 +15,32 @@ import type {
 import { blocksOf, limitTokens } from '../messages.ts'
 import { estimateTokens } from '../tool-search/meter.ts'
 import { costOf, factsOf, replyTokens, requestTokens, reserveFor, type Spending } from './budget.ts'
-import { replyFault } from './check.ts'
-import { type SamplingDeps, type SamplingRequest, stepped } from './deps.ts'
+import { replyProblem } from './check.ts'
+import { runStep, type SamplingDeps, type SamplingRequest } from './deps.ts'
 import type { SamplingRedactor } from './redact.ts'
 import type { ReviewedRequest } from './review.ts'
 
 /** A model's reply as a sampling result, and its usage. */
-export interface Generated {
+export interface GeneratedResult {
   result: CreateMessageResult
   usage: { inputTokens: number; outputTokens: number; cost?: number; currency?: string }
 }
 
 /** Sends the approved request to the chosen model, with redactions applied. */
 export async function generate(
-  { params: agreed, choice, context }: ReviewedRequest,
+  { params: reviewedParams, choice, context }: ReviewedRequest,
   spending: Spending,
   { server, models, row, signal }: SamplingRequest,
   deps: SamplingDeps & { redactor: SamplingRedactor },
-): Promise<Generated> {
+): Promise<GeneratedResult> {
   const { recorder, settings, redactor } = deps
   const model = models.find(({ id }) => id === choice.model)
   if (model === undefined) throw new Error(`There is no model ${choice.model}`)
-  const whole =
-    context === undefined ? agreed : { ...agreed, messages: [contextMessage(context), ...agreed.messages] }
-  const { params, redactions } = redactor.redact(whole)
+  const request =
+    context === undefined
+      ? reviewedParams
+      : { ...reviewedParams, messages: [contextMessage(context), ...reviewedParams.messages] }
+  const { params, redactions } = redactor.redact(request)
   const facts = factsOf(settings, model.id)
   spending.reserve(reserveFor(params, facts))
   const step = recorder.open({
@@ -53,16 +55,16 @@ export async function generate(
       ...(redactions.length > 0 && { redactions: redactionSummary(redactions) }),
     },
   })
-  const reply = await stepped(step, signal, async (until) => {
-    const given = await model.generate(requestOf(params, until))
-    const inputTokens = given.usage?.inputTokens ?? requestTokens(params)
-    const outputTokens = given.usage?.outputTokens ?? replyTokens(given)
+  const reply = await runStep(step, signal, async (stepSignal) => {
+    const modelReply = await model.generate(modelRequestOf(params, stepSignal))
+    const inputTokens = modelReply.usage?.inputTokens ?? requestTokens(params)
+    const outputTokens = modelReply.usage?.outputTokens ?? replyTokens(modelReply)
     spending.spend({ tokens: inputTokens + outputTokens, money: costOf(facts, inputTokens, outputTokens) })
     // A reply marked as cut reports the generated tokens, not the remaining ones.
-    const used = given.stopReason === 'maxTokens' ? replyTokens(given) : outputTokens
-    const limited = limitTokens(given, params.maxTokens, used)
-    const fault = faultOf(limited) ?? replyFault(params, limited)
-    if (fault !== undefined) throw new Error(`The answer of ${model.id} cannot be used: ${fault}`)
+    const countedTokens = modelReply.stopReason === 'maxTokens' ? replyTokens(modelReply) : outputTokens
+    const limited = limitTokens(modelReply, params.maxTokens, countedTokens)
+    const problem = unreadableProblem(limited) ?? replyProblem(params, limited)
+    if (problem !== undefined) throw new Error(`The answer of ${model.id} cannot be used: ${problem}`)
     return { ...limited, usage: { inputTokens, outputTokens } }
   })
   const usage = { ...reply.usage, ...costOf(facts, reply.usage.inputTokens, reply.usage.outputTokens) }
@@ -70,16 +72,16 @@ export async function generate(
   return { result: resultOf(reply), usage }
 }
 
-function faultOf({ unreadable = {}, stopReason }: ModelReply): string | undefined {
+function unreadableProblem({ unreadable = {}, stopReason }: ModelReply): string | undefined {
   // Tool calls cut off at the limit are not run.
   if (stopReason === 'maxTokens' || Object.keys(unreadable).length === 0) return undefined
   return 'it calls a tool with arguments that are no JSON object'
 }
 
-function requestOf(params: CreateMessageParams, signal: AbortSignal): Parameters<Model['generate']>[0] {
+function modelRequestOf(params: CreateMessageParams, signal: AbortSignal): Parameters<Model['generate']>[0] {
   const { messages, maxTokens, systemPrompt: system, tools, toolChoice, temperature, stopSequences } = params
-  const given = { system, tools, toolChoice: toolChoice?.mode, temperature, stopSequences }
-  return { messages, maxTokens, signal, ...defined(given) }
+  const modelReply = { system, tools, toolChoice: toolChoice?.mode, temperature, stopSequences }
+  return { messages, maxTokens, signal, ...defined(modelReply) }
 }
 
 function redactionSummary(redactions: readonly Redaction[]): { rule: string; count: number }[] {
@@ -89,10 +91,10 @@ function redactionSummary(redactions: readonly Redaction[]): { rule: string; cou
 /** A single block is not an array, as in every revision. */
 function resultOf(reply: ModelReply): CreateMessageResult {
   const blocks = blocksOf(reply.content)
-  const [only = { type: 'text', text: '' } as const] = blocks
+  const [filter = { type: 'text', text: '' } as const] = blocks
   return {
     role: 'assistant',
-    content: blocks.length <= 1 ? only : blocks,
+    content: blocks.length <= 1 ? filter : blocks,
     model: reply.model,
     stopReason: reply.stopReason,
   }
@@ -100,7 +102,7 @@ function resultOf(reply: ModelReply): CreateMessageResult {
 
 const maxTexts = 20
 const maxCharacters = 4_000
-const searchedTexts = 500
+const maxSearchedRows = 500
 
 /**
  * The context for a server's `includeContext`: calls of the request's conversation with their results, of that server or of all.
@@ -114,9 +116,9 @@ export function contextFor(
   if (includeContext !== 'thisServer' && includeContext !== 'allServers') return undefined
   const { conversation, server } = cause
   if (conversation === undefined) return { wanted: includeContext, texts: [] }
-  const only = includeContext === 'thisServer' ? { server } : {}
+  const filter = includeContext === 'thisServer' ? { server } : {}
   const texts = activity
-    .list({ kind: 'call', limit: searchedTexts, ...only })
+    .list({ kind: 'call', limit: maxSearchedRows, ...filter })
     .filter(({ detail, outcome }) => detail['conversation'] === conversation && outcome === 'ok')
     .flatMap(textOf)
     .slice(-maxTexts)
@@ -137,8 +139,8 @@ function textOf({ id, server, detail }: Activity): ContextText[] {
     .join('\n')
   if (texts === '') return []
   const label = oneLine(`${tool} ${JSON.stringify(args ?? {})}`)
-  const whole = `${label} of ${server} gave:\n${texts}`
-  const excess = whole.length - maxCharacters
-  const text = excess > 0 ? `${whole.slice(0, maxCharacters)}… [${excess} more characters]` : whole
+  const request = `${label} of ${server} gave:\n${texts}`
+  const excess = request.length - maxCharacters
+  const text = excess > 0 ? `${request.slice(0, maxCharacters)}… [${excess} more characters]` : request
   return [{ id: String(id), server, label, text, tokens: estimateTokens(text) }]
 }

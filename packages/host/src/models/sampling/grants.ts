@@ -9,7 +9,7 @@ interface GrantEntry {
 }
 
 /** A grant that skips a review, in words for the log. */
-interface Passing {
+interface SkippedReview {
   by: 'config' | 'conversation' | 'always'
   id?: string
 }
@@ -19,7 +19,7 @@ export class SamplingGrants {
   readonly #table: SamplingTable
   readonly #settings: SamplingSettings
   readonly #identityOf: (server: string) => string | undefined
-  readonly #passing: GrantEntry[] = []
+  readonly #conversationGrants: GrantEntry[] = []
 
   constructor(
     table: SamplingTable,
@@ -32,19 +32,21 @@ export class SamplingGrants {
   }
 
   /** The grant that skips this review for a server; undefined if the user is asked. */
-  find(server: string, stage: SamplingStage, conversation: string | undefined): Passing | undefined {
+  find(server: string, stage: SamplingStage, conversation: string | undefined): SkippedReview | undefined {
     if (approvedByConfig(server, this.#settings).includes(stage)) return { by: 'config' }
     const identity = this.#identityOf(server)
     if (identity === undefined) return undefined
-    const lasting = this.#table
+    const lastingGrant = this.#table
       .grants()
       .find((grant) => grant.identity === identity && grant.stage === stage && grant.server === server)
-    if (lasting !== undefined) return { by: 'always', id: lasting.id }
-    const passing = this.#passing.find(
-      ({ grant, identity: whose }) =>
-        whose === identity && grant.stage === stage && grant.within === conversation,
+    if (lastingGrant !== undefined) return { by: 'always', id: lastingGrant.id }
+    const conversationGrant = this.#conversationGrants.find(
+      ({ grant, identity: grantIdentity }) =>
+        grantIdentity === identity && grant.stage === stage && grant.within === conversation,
     )
-    return passing === undefined ? undefined : { by: 'conversation', id: passing.grant.id }
+    return conversationGrant === undefined
+      ? undefined
+      : { by: 'conversation', id: conversationGrant.grant.id }
   }
 
   add(
@@ -62,7 +64,7 @@ export class SamplingGrants {
       return
     }
     const within = conversation === undefined ? {} : { within: conversation }
-    this.#passing.push({ identity, grant: { id, server, stage, scope, ...within, at } })
+    this.#conversationGrants.push({ identity, grant: { id, server, stage, scope, ...within, at } })
   }
 
   /** Those of the configuration first, then the user's grants, oldest first. */
@@ -70,18 +72,18 @@ export class SamplingGrants {
     const configured = Object.keys(this.#settings.servers ?? {}).flatMap((server) =>
       approvedByConfig(server, this.#settings).map((stage) => ({ server, stage, scope: 'config' as const })),
     )
-    const lasting = this.#table
+    const lastingGrant = this.#table
       .grants()
       .map(({ id, server, stage, at }) => ({ id, server, stage, scope: 'always' as const, at }))
-    const answered = [...lasting, ...this.#passing.map(({ grant }) => grant)]
-    return [...configured, ...answered.sort((a, b) => (a.at ?? '').localeCompare(b.at ?? ''))]
+    const remembered = [...lastingGrant, ...this.#conversationGrants.map(({ grant }) => grant)]
+    return [...configured, ...remembered.sort((a, b) => (a.at ?? '').localeCompare(b.at ?? ''))]
   }
 
   /** Revokes a grant and returns it. */
   remove(id: string): SamplingGrant | undefined {
     const grant = this.list().find((entry) => entry.id === id)
-    const place = this.#passing.findIndex((entry) => entry.grant.id === id)
-    if (place !== -1) this.#passing.splice(place, 1)
+    const index = this.#conversationGrants.findIndex((entry) => entry.grant.id === id)
+    if (index !== -1) this.#conversationGrants.splice(index, 1)
     else this.#table.removeGrant(id)
     return grant
   }

@@ -3,7 +3,7 @@ import { linearRegex } from '@jackfield/sdk/schema'
 import { patternProblem } from '../../config/sampling-section.ts'
 import type { Redaction, RedactionRule } from '../../types/index.ts'
 
-type Blanked = Pick<CreateMessageParams, 'systemPrompt' | 'messages' | 'tools' | 'stopSequences'>
+type RedactableParams = Pick<CreateMessageParams, 'systemPrompt' | 'messages' | 'tools' | 'stopSequences'>
 
 interface Rule {
   name: string
@@ -12,8 +12,8 @@ interface Rule {
 
 /** Maximum pattern matching work for one request. */
 const maxSteps = 15_000_000
-const maxPlaces = 10
-const always = ['private-key', 'bearer-token', 'api-key'] as const
+const maxPositions = 10
+const defaultRules = ['private-key', 'bearer-token', 'api-key'] as const
 
 /** Redacts requests before they reach a model. */
 export interface SamplingRedactor {
@@ -21,22 +21,22 @@ export interface SamplingRedactor {
    * The request as it is sent, and the redactions. Names, ids, types and binary data are unchanged.
    * @throws McpError 'INVALID' if the patterns cannot search all of it in bounded time; nothing may be sent then
    */
-  redact<P extends Blanked>(params: P): { params: P; redactions: Redaction[] }
+  redact<P extends RedactableParams>(params: P): { params: P; redactions: Redaction[] }
 }
 
 /**
  * Creates a redactor of the built-in rules, followed by the configured ones.
  * @throws McpError 'INVALID' for a pattern that cannot be searched in linear time
  */
-export function createSamplingRedactor(given: readonly RedactionRule[] = []): SamplingRedactor {
+export function createSamplingRedactor(configured: readonly RedactionRule[] = []): SamplingRedactor {
   // Invalid rules are reported now and not at the first request.
-  rulesOf(given, () => {})
+  rulesOf(configured, () => {})
   return {
     redact(params) {
-      let left = maxSteps
+      let remainingSteps = maxSteps
       const spend = (steps: number): void => {
-        left -= steps
-        if (left < 0) {
+        remainingSteps -= steps
+        if (remainingSteps < 0) {
           throw new McpError(
             'INVALID',
             'The redaction patterns take too long for this request, so it was not sent. Simplify them, or shorten the request.',
@@ -44,8 +44,8 @@ export function createSamplingRedactor(given: readonly RedactionRule[] = []): Sa
         }
       }
       const tally = new Tally()
-      const rules = rulesOf(given, spend)
-      const text = (value: string, at: string): string => blank(value, at, rules, tally)
+      const rules = rulesOf(configured, spend)
+      const text = (value: string, position: string): string => redactText(value, position, rules, tally)
       const redacted = { ...params, messages: params.messages.map(message(text)) }
       if (params.systemPrompt !== undefined) redacted.systemPrompt = text(params.systemPrompt, 'systemPrompt')
       if (params.stopSequences !== undefined) {
@@ -53,13 +53,16 @@ export function createSamplingRedactor(given: readonly RedactionRule[] = []): Sa
       }
       if (params.tools !== undefined) {
         redacted.tools = params.tools.map((tool, index) => {
-          const { name, inputSchema, description, ...rest } = tool
-          const at = `tools[${index}]`
+          const { name, inputSchema, description, ...definition } = tool
+          const position = `tools[${index}]`
           return {
-            ...recordWith(rest, (value) => text(value, at)),
+            ...recordWith(definition, (value) => text(value, position)),
             name,
-            ...(description !== undefined && { description: text(description, at) }),
-            inputSchema: { ...recordWith(inputSchema, (value) => text(value, at)), type: inputSchema.type },
+            ...(description !== undefined && { description: text(description, position) }),
+            inputSchema: {
+              ...recordWith(inputSchema, (value) => text(value, position)),
+              type: inputSchema.type,
+            },
           }
         })
       }
@@ -71,69 +74,71 @@ export function createSamplingRedactor(given: readonly RedactionRule[] = []): Sa
 class Tally {
   readonly #counts = new Map<string, { count: number; at: Set<string> }>()
 
-  add(rule: string, at: string): void {
+  add(rule: string, position: string): void {
     const entry = this.#counts.get(rule) ?? { count: 0, at: new Set() }
     this.#counts.set(rule, entry)
     entry.count++
-    if (entry.at.size < maxPlaces) entry.at.add(at)
+    if (entry.at.size < maxPositions) entry.at.add(position)
   }
 
   list(): Redaction[] {
-    return [...this.#counts].map(([rule, { count, at }]) => ({ rule, count, at: [...at] }))
+    return [...this.#counts].map(([rule, { count, at: position }]) => ({ rule, count, at: [...position] }))
   }
 }
 
-function rulesOf(given: readonly RedactionRule[], spend: (steps: number) => void): Rule[] {
-  const off = given.flatMap((rule) => ('builtin' in rule && rule.off === true ? [rule.builtin] : []))
-  const more = given.flatMap((rule) => ('builtin' in rule && rule.off !== true ? [rule.builtin] : []))
-  const builtins = [...new Set([...always, ...more])].filter((name) => !off.includes(name))
-  const own = given.flatMap((rule): Rule[] => {
+function rulesOf(configured: readonly RedactionRule[], spend: (steps: number) => void): Rule[] {
+  const disabled = configured.flatMap((rule) =>
+    'builtin' in rule && rule.off === true ? [rule.builtin] : [],
+  )
+  const enabled = configured.flatMap((rule) => ('builtin' in rule && rule.off !== true ? [rule.builtin] : []))
+  const builtins = [...new Set([...defaultRules, ...enabled])].filter((name) => !disabled.includes(name))
+  const custom = configured.flatMap((rule): Rule[] => {
     if (!('pattern' in rule)) return []
     const problem = patternProblem(rule.pattern)
     if (problem !== undefined) throw new McpError('INVALID', `The redaction rule "${rule.name}": ${problem}`)
     const regex = linearRegex(rule.pattern)
     return [{ name: rule.name, find: (text, from) => regex.find(text, from, spend) }]
   })
-  return [...builtins.map((name) => ({ name, find: scanners[name] })), ...own]
+  return [...builtins.map((name) => ({ name, find: scanners[name] })), ...custom]
 }
 
-function blank(value: string, at: string, rules: readonly Rule[], tally: Tally): string {
+function redactText(value: string, position: string, rules: readonly Rule[], tally: Tally): string {
   let text = value
   for (const { name, find } of rules) {
     const mark = `[redacted: ${name}]`
-    let clean = ''
+    let redacted = ''
     let from = 0
     for (let span = find(text, from); span !== undefined; span = find(text, from)) {
       const [start, end] = span
-      // A pattern that matches the empty text would match everywhere.
+      // An empty match is skipped, since it would recur at every position.
       if (end === start) {
         if (start >= text.length) break
-        clean += text.slice(from, start + 1)
+        redacted += text.slice(from, start + 1)
         from = start + 1
         continue
       }
-      clean += text.slice(from, start) + mark
+      redacted += text.slice(from, start) + mark
       from = end
-      tally.add(name, at)
+      tally.add(name, position)
     }
-    text = clean + text.slice(from)
+    text = redacted + text.slice(from)
   }
   return text
 }
 
 function message(
-  text: (value: string, at: string) => string,
+  text: (value: string, position: string) => string,
 ): (
   message: CreateMessageParams['messages'][number],
   index: number,
 ) => CreateMessageParams['messages'][number] {
-  return (given, index) => {
-    const at = `messages[${index}]`
-    const each = (value: string): string => text(value, at)
-    const content = Array.isArray(given.content)
-      ? given.content.map((entry) => blockWith(entry, each))
-      : blockWith(given.content, each)
-    return { ...given, content }
+  return (configured, index) => {
+    const position = `messages[${index}]`
+    const redact = (value: string): string => text(value, position)
+    const content = Array.isArray(configured.content)
+      ? configured.content.map((entry) => blockWith(entry, redact))
+      : blockWith(configured.content, redact)
+    return { ...configured, content }
   }
 }
 
@@ -189,19 +194,19 @@ type Finder = (text: string, from: number) => readonly [number, number] | undefi
 
 /** The built-in scanners, each linear in the text: their repetitions are bounded or cannot overlap. */
 const scanners: Readonly<Record<'api-key' | 'bearer-token' | 'private-key' | 'email', Finder>> = {
-  'api-key': matching(
+  'api-key': patternFinder(
     /(?<![A-Za-z0-9_-])(?:sk-|pk_live_|sk_live_|rk_live_|xox[abeoprs]-|gh[oprsu]_|github_pat_|glpat-|npm_|AIza|hf_|gsk_|AKIA|ASIA)[A-Za-z0-9_-]{12,400}/g,
   ),
-  'bearer-token': matching(
+  'bearer-token': patternFinder(
     /(?<![A-Za-z0-9])bearer[ \t]{1,4}[A-Za-z0-9._~+/-]{8,4000}={0,2}|(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{4,8000}\.[A-Za-z0-9_-]{0,2000}/gi,
   ),
-  'private-key': privateKey,
-  email: matching(
+  'private-key': findPrivateKey,
+  email: patternFinder(
     /(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}[A-Za-z]{2,24}/g,
   ),
 }
 
-function matching(pattern: RegExp): Finder {
+function patternFinder(pattern: RegExp): Finder {
   return (text, from) => {
     pattern.lastIndex = from
     const match = pattern.exec(text)
@@ -210,12 +215,12 @@ function matching(pattern: RegExp): Finder {
 }
 
 /** A key in PEM form; without its end marker it extends to the end of the text. */
-function privateKey(text: string, from: number): readonly [number, number] | undefined {
-  const head = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
-  head.lastIndex = from
-  const begin = head.exec(text)
+function findPrivateKey(text: string, from: number): readonly [number, number] | undefined {
+  const beginPattern = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
+  beginPattern.lastIndex = from
+  const begin = beginPattern.exec(text)
   if (begin === null) return undefined
-  const tail = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
-  tail.lastIndex = head.lastIndex
-  return [begin.index, tail.exec(text) === null ? text.length : tail.lastIndex]
+  const endPattern = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----/g
+  endPattern.lastIndex = beginPattern.lastIndex
+  return [begin.index, endPattern.exec(text) === null ? text.length : endPattern.lastIndex]
 }

@@ -8,18 +8,18 @@ import type {
   SamplingContext,
   SamplingStage,
 } from '../../types/index.ts'
-import type { Spending, Weigher } from './budget.ts'
-import { requestFault, resultFault } from './check.ts'
+import type { RequestEstimator, Spending } from './budget.ts'
+import { requestProblem, resultProblem } from './check.ts'
 import { chosenByPerson } from './choose.ts'
 import {
   maxAttempts,
-  passesOffline,
+  runStep,
   type SamplingDeps,
-  SamplingRefused,
+  SamplingRefusedError,
   type SamplingRequest,
-  stepped,
+  skipsReview,
 } from './deps.ts'
-import { contextFor, type Generated } from './generate.ts'
+import { contextFor, type GeneratedResult } from './generate.ts'
 import type { SamplingGrants } from './grants.ts'
 
 /** The approved request, and its model. */
@@ -32,29 +32,35 @@ export interface ReviewedRequest {
 
 /** Lets the user review and edit a server's request, unless a grant or the offline planner makes that unnecessary. */
 export async function reviewRequest(
-  asked: CreateMessageParams,
+  requestParams: CreateMessageParams,
   choice: ModelChoice,
   spending: Spending,
   sampling: SamplingRequest,
-  deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
+  deps: SamplingDeps & { grants: SamplingGrants; estimate: RequestEstimator },
 ): Promise<ReviewedRequest> {
   const { server, models, cause, row, signal } = sampling
-  const { recorder, questions, grants, weigh, now } = deps
-  const context = contextFor(asked, cause, deps.activity)
+  const { recorder, questions, grants, estimate, now } = deps
+  const context = contextFor(requestParams, cause, deps.activity)
   const model = models.find(({ id }) => id === choice.model)
-  if (passesOffline(server, model, deps)) {
-    const detail = { passing: { by: 'offline' }, model: choice.model, ...ignored(context) }
-    notePassed('request', `The offline planner answers ${server} without a review`, detail, sampling, deps)
-    return { params: asked, choice, context: undefined }
+  if (skipsReview(server, model, deps)) {
+    const detail = { passing: { by: 'offline' }, model: choice.model, ...ignoredContext(context) }
+    noteSkippedReview(
+      'request',
+      `The offline planner answers ${server} without a review`,
+      detail,
+      sampling,
+      deps,
+    )
+    return { params: requestParams, choice, context: undefined }
   }
   const passing = grants.find(server, 'request', cause.conversation)
   const outcome = passing === undefined ? undefined : spending.passes()
   if (passing !== undefined && outcome !== undefined && 'left' in outcome) {
-    const detail = { passing, left: outcome.left, ...ignored(context) }
-    notePassed('request', `The request of ${server} passes without review`, detail, sampling, deps)
-    return { params: asked, choice, context: undefined }
+    const detail = { passing, left: outcome.left, ...ignoredContext(context) }
+    noteSkippedReview('request', `The request of ${server} passes without review`, detail, sampling, deps)
+    return { params: requestParams, choice, context: undefined }
   }
-  const asksAnyway = outcome !== undefined && 'why' in outcome ? { notPassed: outcome.why } : {}
+  const reviewReason = outcome !== undefined && 'why' in outcome ? { notPassed: outcome.why } : {}
   let problem: string | undefined
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const step = recorder.open({
@@ -62,57 +68,60 @@ export async function reviewRequest(
       server,
       cause: row.id,
       summary: `The user reviews the sampling requests of ${server}`,
-      detail: { stage: 'request', model: choice.model, why: choice.why, ...asksAnyway },
+      detail: { stage: 'request', model: choice.model, why: choice.why, ...reviewReason },
     })
     const question = {
       kind: 'sampling-request',
       id: randomUUID(),
       cause,
-      params: asked,
+      params: requestParams,
       choice,
-      ...weigh(asked, choice.model),
+      ...estimate(requestParams, choice.model),
       ...(context !== undefined && { context }),
       ...(problem !== undefined && { problem }),
     } as const
-    const { answer, by } = await stepped(step, signal, (until) =>
-      questions.ask(question, { signal: until, activity: step.id }),
+    const { answer, by } = await runStep(step, signal, (stepSignal) =>
+      questions.ask(question, { signal: stepSignal, activity: step.id }),
     )
     if (answer.verdict !== 'allow') {
       step.close('denied', { by, reason: answer.reason ?? null })
-      throw new SamplingRefused('request', answer.reason)
+      throw new SamplingRefusedError('request', answer.reason)
     }
-    const edited = answer.params === undefined ? asked : frozenCopy(answer.params)
+    const edited = answer.params === undefined ? requestParams : frozenCopy(answer.params)
     problem =
-      requestFault({ ...edited, maxTokens: edited?.maxTokens ?? asked.maxTokens }) ??
-      unknownModel(answer.model, models) ??
-      unknownText(answer.context, context)
+      requestProblem({ ...edited, maxTokens: edited?.maxTokens ?? requestParams.maxTokens }) ??
+      unknownModelProblem(answer.model, models) ??
+      unknownTextProblem(answer.context, context)
     if (problem !== undefined) {
       step.close('error', { by, reason: problem })
       continue
     }
     // The user may lower the server's token limit, never raise it.
-    const params = { ...edited, maxTokens: Math.min(edited.maxTokens ?? asked.maxTokens, asked.maxTokens) }
-    const changed = canonical(params) !== canonical(asked)
-    const chosen = answer.model === undefined ? choice : chosenByPerson(choice, answer.model)
-    const added = addedTexts(answer.context, context)
+    const params = {
+      ...edited,
+      maxTokens: Math.min(edited.maxTokens ?? requestParams.maxTokens, requestParams.maxTokens),
+    }
+    const isEdited = canonical(params) !== canonical(requestParams)
+    const finalChoice = answer.model === undefined ? choice : chosenByPerson(choice, answer.model)
+    const addedContext = addedTexts(answer.context, context)
     if (answer.remember !== undefined) {
       grants.add(server, 'request', answer.remember, cause.conversation, new Date(now()).toISOString())
     }
     step.close('allowed', {
       by,
-      edited: changed,
-      ...(changed && { params }),
-      ...(chosen !== choice && { model: chosen.model, why: chosen.why }),
-      ...(added === undefined ? ignored(context) : { context: added }),
+      edited: isEdited,
+      ...(isEdited && { params }),
+      ...(finalChoice !== choice && { model: finalChoice.model, why: finalChoice.why }),
+      ...(addedContext === undefined ? ignoredContext(context) : { context: addedContext }),
       ...(answer.remember !== undefined && { remembered: answer.remember }),
     })
-    return { params, choice: chosen, context: added }
+    return { params, choice: finalChoice, context: addedContext }
   }
   throw new Error(`The answer could not be used: ${problem}`)
 }
 
 /** Records that a stage needs no review. */
-function notePassed(
+function noteSkippedReview(
   stage: SamplingStage,
   summary: string,
   detail: JsonRecord,
@@ -123,37 +132,47 @@ function notePassed(
 }
 
 /** Context that a server requested and did not get is logged. */
-function ignored(context: SamplingContext | undefined): { contextIgnored?: string } {
+function ignoredContext(context: SamplingContext | undefined): { contextIgnored?: string } {
   return context === undefined ? {} : { contextIgnored: context.wanted }
 }
 
 type AddedTexts = Extract<HostAnswers['sampling-request'], { verdict: 'allow' }>['context']
 
 /** The context with the texts that the user added; undefined if there is none. */
-function addedTexts(added: AddedTexts, context: SamplingContext | undefined): SamplingContext | undefined {
-  if (context === undefined || added === undefined || added === false) return undefined
-  const texts = added === true ? context.texts : context.texts.filter(({ id }) => added.includes(id))
+function addedTexts(
+  addedContext: AddedTexts,
+  context: SamplingContext | undefined,
+): SamplingContext | undefined {
+  if (context === undefined || addedContext === undefined || addedContext === false) return undefined
+  const texts =
+    addedContext === true ? context.texts : context.texts.filter(({ id }) => addedContext.includes(id))
   return texts.length === 0 ? undefined : { ...context, texts }
 }
 
-function unknownText(added: AddedTexts, context: SamplingContext | undefined): string | undefined {
-  if (typeof added === 'boolean' || added === undefined) return undefined
+function unknownTextProblem(
+  addedContext: AddedTexts,
+  context: SamplingContext | undefined,
+): string | undefined {
+  if (typeof addedContext === 'boolean' || addedContext === undefined) return undefined
   const ids = context?.texts.map(({ id }) => id) ?? []
-  const unknown = added.find((id) => !ids.includes(id))
+  const unknown = addedContext.find((id) => !ids.includes(id))
   return unknown === undefined ? undefined : `the context has no text "${unknown}"; it has ${ids.join(', ')}`
 }
 
-function unknownModel(model: string | undefined, models: SamplingRequest['models']): string | undefined {
+function unknownModelProblem(
+  model: string | undefined,
+  models: SamplingRequest['models'],
+): string | undefined {
   if (model === undefined || models.some(({ id }) => id === model)) return undefined
   return `there is no model "${model}"; there are ${models.map(({ id }) => id).join(', ')}`
 }
 
 /** The user's decision about a result: return it, or generate again. */
-type Outcome = { result: CreateMessageResult } | { again: string }
+type ReviewOutcome = { result: CreateMessageResult } | { again: string }
 
 /** The newest response with those before it, which the user compares. */
 export interface Candidates {
-  generated: Generated
+  generated: GeneratedResult
   earlier: readonly SamplingCandidate[]
   /** Why no further response could be generated. */
   problem?: string
@@ -165,30 +184,42 @@ export interface Candidates {
  */
 export async function reviewResult(
   params: CreateMessageParams,
-  { generated, earlier, ...failed }: Candidates,
+  { generated, earlier, ...failure }: Candidates,
   choice: ModelChoice,
   spending: Spending,
   sampling: SamplingRequest,
   deps: SamplingDeps & { grants: SamplingGrants },
-): Promise<Outcome> {
+): Promise<ReviewOutcome> {
   const { server, models, cause, row, signal } = sampling
   const { recorder, questions, grants, now } = deps
   const result = frozenCopy(generated.result)
   const model = models.find(({ id }) => id === choice.model)
-  const isFirst = earlier.length === 0 && failed.problem === undefined
-  if (isFirst && passesOffline(server, model, deps)) {
+  const isFirst = earlier.length === 0 && failure.problem === undefined
+  if (isFirst && skipsReview(server, model, deps)) {
     const detail = { passing: { by: 'offline' }, result }
-    notePassed('result', `The offline planner answered ${server} without a review`, detail, sampling, deps)
+    noteSkippedReview(
+      'result',
+      `The offline planner answered ${server} without a review`,
+      detail,
+      sampling,
+      deps,
+    )
     deps.emit({ type: 'sampling', server, model: choice.model })
     return { result }
   }
   const passing = isFirst ? grants.find(server, 'result', cause.conversation) : undefined
   const outcome = passing === undefined ? undefined : spending.passes()
   if (passing !== undefined && outcome !== undefined && 'left' in outcome) {
-    notePassed('result', `The answer to ${server} passes without review`, { passing, result }, sampling, deps)
+    noteSkippedReview(
+      'result',
+      `The answer to ${server} passes without review`,
+      { passing, result },
+      sampling,
+      deps,
+    )
     return { result }
   }
-  let { problem } = failed
+  let { problem } = failure
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const step = recorder.open({
       kind: 'sampling',
@@ -208,15 +239,15 @@ export async function reviewResult(
       ...(earlier.length > 0 && { earlier }),
       ...(problem !== undefined && { problem }),
     } as const
-    const { answer, by } = await stepped(step, signal, (until) =>
-      questions.ask(question, { signal: until, activity: step.id }),
+    const { answer, by } = await runStep(step, signal, (stepSignal) =>
+      questions.ask(question, { signal: stepSignal, activity: step.id }),
     )
     if (answer.verdict === 'deny') {
       step.close('denied', { by, reason: answer.reason ?? null })
-      throw new SamplingRefused('result', answer.reason)
+      throw new SamplingRefusedError('result', answer.reason)
     }
     if (answer.verdict === 'regenerate') {
-      problem = unknownModel(answer.model, models)
+      problem = unknownModelProblem(answer.model, models)
       if (problem === undefined) {
         const model = answer.model ?? choice.model
         step.close('regenerated', { by, model })
@@ -226,10 +257,12 @@ export async function reviewResult(
       continue
     }
     const given = answer.chosen === undefined ? { model: choice.model, result } : earlier[answer.chosen]
-    const chosen = given ?? { model: choice.model, result }
-    const finalResult = answer.result === undefined ? chosen.result : frozenCopy(answer.result)
+    const finalChoice = given ?? { model: choice.model, result }
+    const finalResult = answer.result === undefined ? finalChoice.result : frozenCopy(answer.result)
     problem =
-      given === undefined ? `there is no earlier response ${answer.chosen}` : resultFault(params, finalResult)
+      given === undefined
+        ? `there is no earlier response ${answer.chosen}`
+        : resultProblem(params, finalResult)
     if (problem !== undefined) {
       step.close('error', { by, reason: problem })
       continue
@@ -239,8 +272,8 @@ export async function reviewResult(
     }
     step.close('allowed', {
       by,
-      edited: canonical(finalResult) !== canonical(chosen.result),
-      ...(answer.chosen !== undefined && { chosen: answer.chosen, model: chosen.model }),
+      edited: canonical(finalResult) !== canonical(finalChoice.result),
+      ...(answer.chosen !== undefined && { chosen: answer.chosen, model: finalChoice.model }),
       ...(canonical(finalResult) !== canonical(result) && { result: finalResult }),
       ...(answer.remember !== undefined && { remembered: answer.remember }),
     })

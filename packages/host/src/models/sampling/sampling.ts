@@ -8,21 +8,21 @@ import type { Activity, Cause, Model, SamplingService, SamplingUsage } from '../
 import { blocksOf } from '../messages.ts'
 import {
   Budget,
-  createWeigher,
+  createRequestEstimator,
   factsOf,
-  OverLimit,
+  type RequestEstimator,
   requestTokens,
   reserveFor,
+  SamplingLimitError,
   type Spending,
-  type Weigher,
 } from './budget.ts'
 import { chooseModel, chosenByPerson } from './choose.ts'
 import {
-  passesOffline,
   type Sampling,
   type SamplingDeps,
-  SamplingRefused,
+  SamplingRefusedError,
   type SamplingRequest,
+  skipsReview,
 } from './deps.ts'
 import { generate } from './generate.ts'
 import { SamplingGrants } from './grants.ts'
@@ -41,17 +41,17 @@ const maxEarlier = 3
 export function createSampling(deps: SamplingDeps): Sampling {
   const { models, questions, recorder, settings } = deps
   const redactor = createSamplingRedactor(settings.redact)
-  const weigh = createWeigher(settings, redactor)
+  const estimate = createRequestEstimator(settings, redactor)
   const grants = new SamplingGrants(deps.table, settings, deps.identityOf)
   const budget = new Budget(deps.table, deps.now)
-  const parts = { ...deps, redactor, weigh, grants }
-  const ofConversations = new Map<string, Model>()
+  const stepDeps = { ...deps, redactor, estimate, grants }
+  const conversationModels = new Map<string, Model>()
 
   /** The model of a request's conversation, also if its cause is unknown and only one conversation is open. */
   function conversationModel({ conversation, caller }: Cause): Model | undefined {
-    if (conversation !== undefined) return ofConversations.get(conversation)
-    const [only, ...others] = ofConversations.values()
-    return caller === undefined && others.length === 0 ? only : undefined
+    if (conversation !== undefined) return conversationModels.get(conversation)
+    const [first, ...rest] = conversationModels.values()
+    return caller === undefined && rest.length === 0 ? first : undefined
   }
 
   function choose(
@@ -85,7 +85,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
     try {
       return await reviewAndGenerate(asked, choice, spending, sampling)
     } finally {
-      settled(spending)
+      releaseReservation(spending)
     }
   }
 
@@ -95,19 +95,29 @@ export function createSampling(deps: SamplingDeps): Sampling {
     spending: Spending,
     sampling: SamplingRequest,
   ): Promise<CreateMessageResult> {
-    let agreed = await reviewRequest(asked, choice, spending, sampling, parts)
-    let candidates: Candidates = { generated: await generate(agreed, spending, sampling, parts), earlier: [] }
+    let reviewed = await reviewRequest(asked, choice, spending, sampling, stepDeps)
+    let candidates: Candidates = {
+      generated: await generate(reviewed, spending, sampling, stepDeps),
+      earlier: [],
+    }
     for (;;) {
-      const outcome = await reviewResult(agreed.params, candidates, agreed.choice, spending, sampling, parts)
+      const outcome = await reviewResult(
+        reviewed.params,
+        candidates,
+        reviewed.choice,
+        spending,
+        sampling,
+        stepDeps,
+      )
       if ('result' in outcome) return outcome.result
-      const next = { ...agreed, choice: chosenByPerson(agreed.choice, outcome.again) }
+      const next = { ...reviewed, choice: chosenByPerson(reviewed.choice, outcome.again) }
       const { generated, earlier } = candidates
       try {
         candidates = {
-          generated: await generate(next, spending, sampling, parts),
-          earlier: [...earlier, { model: agreed.choice.model, ...generated }].slice(-maxEarlier),
+          generated: await generate(next, spending, sampling, stepDeps),
+          earlier: [...earlier, { model: reviewed.choice.model, ...generated }].slice(-maxEarlier),
         }
-        agreed = next
+        reviewed = next
       } catch (error) {
         if (sampling.signal.aborted) throw error
         // The user can still send what was generated before.
@@ -144,7 +154,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
       row.close('ok', { model: response.model })
       return response
     } catch (error) {
-      throw ended(error, sampling)
+      throw closeWithError(error, sampling)
     }
   }
 
@@ -152,34 +162,35 @@ export function createSampling(deps: SamplingDeps): Sampling {
     answer,
     canAnswer: (server) =>
       models.length > 0 &&
-      (models.every((model) => passesOffline(server, model, deps)) ||
-        ((questions.canAsk('sampling-request') || lasts(server, 'request')) &&
-          (questions.canAsk('sampling-result') || lasts(server, 'result')))),
-    endConversation: (conversation) => void ofConversations.delete(conversation),
+      (models.every((model) => skipsReview(server, model, deps)) ||
+        ((questions.canAsk('sampling-request') || hasLastingGrant(server, 'request')) &&
+          (questions.canAsk('sampling-result') || hasLastingGrant(server, 'result')))),
+    endConversation: (conversation) => void conversationModels.delete(conversation),
     service: {
-      ...createService(parts),
+      ...createService(stepDeps),
       setModel(conversation, model) {
-        ofConversations.delete(conversation)
-        ofConversations.set(conversation, model)
-        const [oldest] = ofConversations.keys()
-        if (ofConversations.size > maxConversations && oldest !== undefined) ofConversations.delete(oldest)
+        conversationModels.delete(conversation)
+        conversationModels.set(conversation, model)
+        const [oldest] = conversationModels.keys()
+        if (conversationModels.size > maxConversations && oldest !== undefined)
+          conversationModels.delete(oldest)
       },
     },
   }
 
-  function lasts(server: string, stage: 'request' | 'result'): boolean {
+  function hasLastingGrant(server: string, stage: 'request' | 'result'): boolean {
     const passing = grants.find(server, stage, undefined)
     return passing !== undefined && passing.by !== 'conversation'
   }
 }
 
 /** Records the failure of a request, and returns the error for the server. */
-function ended(error: unknown, { row, signal }: SamplingRequest): RpcError {
-  if (error instanceof SamplingRefused) {
+function closeWithError(error: unknown, { row, signal }: SamplingRequest): RpcError {
+  if (error instanceof SamplingRefusedError) {
     row.close('denied', error.detail)
     return new RpcError(ErrorCode.UserRejected, 'User rejected sampling request')
   }
-  if (error instanceof OverLimit) {
+  if (error instanceof SamplingLimitError) {
     const { limit, retryAfterMs } = error
     row.close('limited', { limit, reason: error.message })
     const data = { limit, ...(retryAfterMs !== undefined && { retryAfterMs }) }
@@ -193,7 +204,7 @@ function ended(error: unknown, { row, signal }: SamplingRequest): RpcError {
 }
 
 /** Releases the reservation of a request that failed; a closed store has none. */
-function settled(spending: Spending): void {
+function releaseReservation(spending: Spending): void {
   try {
     spending.settle()
   } catch (error) {
@@ -209,9 +220,9 @@ const dayMs = 86_400_000
 
 /** The public sampling service. */
 function createService(
-  deps: SamplingDeps & { grants: SamplingGrants; weigh: Weigher },
+  deps: SamplingDeps & { grants: SamplingGrants; estimate: RequestEstimator },
 ): Omit<SamplingService, 'setModel'> {
-  const { models, settings, table, grants, weigh, now, recorder } = deps
+  const { models, settings, table, grants, estimate, now, recorder } = deps
   const choose: SamplingService['rank'] = (preferences) =>
     chooseModel(models, preferences, { facts: settings.models ?? [] })
 
@@ -231,25 +242,25 @@ function createService(
 
   return {
     usage() {
-      const named = [
+      const serverNames = [
         ...table.servers(now() - dayMs),
         ...Object.keys(settings.servers ?? {}),
         ...grants.list().map(({ server }) => server),
       ]
-      return [...new Set(named)].sort().map(usageOf)
+      return [...new Set(serverNames)].sort().map(usageOf)
     },
     grants: () => grants.list(),
     revoke(id) {
       const grant = grants.remove(id)
       if (grant === undefined) return false
       const { server, stage } = grant
-      const what = stage === 'request' ? 'sends to models' : 'gets from models'
+      const exchangeText = stage === 'request' ? 'sends to models' : 'gets from models'
       const kind: Activity['kind'] = 'sampling'
-      const summary = `What ${server} ${what} is reviewed again`
+      const summary = `What ${server} ${exchangeText} is reviewed again`
       recorder.note({ kind, server, summary, detail: { ...grant } }, 'revoked')
       return true
     },
     rank: choose,
-    preview: (params) => weigh(params, choose(params.modelPreferences ?? {}).model),
+    preview: (params) => estimate(params, choose(params.modelPreferences ?? {}).model),
   }
 }

@@ -3,12 +3,12 @@ import type { CatalogTool, ModelRequest, ToolMeter, ToolWeight } from '../../typ
 const defaultContext = 128_000
 
 /** Beyond either limit, definitions are not given to a model in full. */
-const meterLimits = { share: 0.1, tools: 40 } as const
+const toolLimits = { share: 0.1, tools: 40 } as const
 
 /** Counts tokens of definitions; each unchanged definition is counted once. */
 export function createMeter(): (tools: readonly CatalogTool[], contextTokens?: number) => ToolMeter {
   const known = new WeakMap<CatalogTool['tool'], ToolWeight>()
-  const weigh = (entry: CatalogTool): ToolWeight => {
+  const weightOf = (entry: CatalogTool): ToolWeight => {
     const before = known.get(entry.tool)
     if (before?.name === entry.name) return before
     const weight = { name: entry.name, tokens: estimateTokens(JSON.stringify(modelTool(entry))) }
@@ -18,53 +18,53 @@ export function createMeter(): (tools: readonly CatalogTool[], contextTokens?: n
   return (tools, contextTokens = defaultContext) => {
     const servers = new Map<string, ToolWeight[]>()
     for (const entry of tools) {
-      const own = servers.get(entry.server) ?? []
-      own.push(weigh(entry))
-      servers.set(entry.server, own)
+      const weights = servers.get(entry.server) ?? []
+      weights.push(weightOf(entry))
+      servers.set(entry.server, weights)
     }
-    const weighed = [...servers]
-      .map(([server, own]) => ({
+    const serverWeights = [...servers]
+      .map(([server, weights]) => ({
         server,
-        tokens: sum(own),
-        tools: own.toSorted((a, b) => b.tokens - a.tokens),
+        tokens: totalTokens(weights),
+        tools: weights.toSorted((a, b) => b.tokens - a.tokens),
       }))
       .toSorted((a, b) => b.tokens - a.tokens)
-    const tokens = sum(weighed)
+    const tokens = totalTokens(serverWeights)
     const share = tokens / contextTokens
     return {
       tokens,
       tools: tools.length,
-      servers: weighed,
+      servers: serverWeights,
       contextTokens,
       share,
-      limits: meterLimits,
-      ...verdict(tools.length, share),
+      limits: toolLimits,
+      ...toolVerdict(tools.length, share),
     }
   }
 }
 
-function verdict(tools: number, share: number): Pick<ToolMeter, 'deferred' | 'why'> {
-  const limit = `${meterLimits.share * 100} %`
-  const part = `${(share * 100).toFixed(1)} %`
-  if (tools > meterLimits.tools) {
+function toolVerdict(tools: number, share: number): Pick<ToolMeter, 'deferred' | 'why'> {
+  const limitText = `${toolLimits.share * 100} %`
+  const shareText = `${(share * 100).toFixed(1)} %`
+  if (tools > toolLimits.tools) {
     return {
       deferred: true,
-      why: `There are ${tools} tools, more than the ${meterLimits.tools} that a model is given in full, so it searches for them.`,
+      why: `There are ${tools} tools, more than the ${toolLimits.tools} that a model is given in full, so it searches for them.`,
     }
   }
-  if (share > meterLimits.share) {
+  if (share > toolLimits.share) {
     return {
       deferred: true,
-      why: `The definitions take ${part} of the model's context, more than ${limit}, so it searches for them.`,
+      why: `The definitions take ${shareText} of the model's context, more than ${limitText}, so it searches for them.`,
     }
   }
   return {
     deferred: false,
-    why: `The definitions take ${part} of the model's context (up to ${limit}) for ${tools} tools (up to ${meterLimits.tools}), so a model is given them in full.`,
+    why: `The definitions take ${shareText} of the model's context (up to ${limitText}) for ${tools} tools (up to ${toolLimits.tools}), so a model is given them in full.`,
   }
 }
 
-function sum(weights: readonly { tokens: number }[]): number {
+function totalTokens(weights: readonly { tokens: number }[]): number {
   return weights.reduce((total, { tokens }) => total + tokens, 0)
 }
 
@@ -83,6 +83,6 @@ export type ModelTool = NonNullable<ModelRequest['tools']>[number]
 /** A tool of the catalog in the form for models. */
 export function modelTool({ name, tool }: CatalogTool): ModelTool {
   const title = tool.title ?? tool.annotations?.title
-  const description = [title, tool.description].filter((part) => part !== undefined).join(': ')
+  const description = [title, tool.description].filter((shareText) => shareText !== undefined).join(': ')
   return { name, inputSchema: tool.inputSchema, ...(description !== '' && { description }) }
 }

@@ -2,7 +2,7 @@ import MiniSearch from 'minisearch'
 import { isRecord } from '../../shared/json.ts'
 import type { CatalogTool, ToolMatch, ToolSearchResult, ToolSearchService } from '../../types/index.ts'
 import { createMeter } from './meter.ts'
-import { parseQuery, synonyms, words } from './words.ts'
+import { parseQuery, searchWords, synonyms } from './words.ts'
 
 interface Entry {
   id: string
@@ -13,7 +13,7 @@ interface Entry {
   server: string
 }
 
-const bounds = { description: 3_000, parameters: 4_000, name: 300, query: 1_000, words: 32, results: 100 }
+const limits = { description: 3_000, parameters: 4_000, name: 300, query: 1_000, words: 32, results: 100 }
 const weights = {
   synonym: 0.7,
   intent: 0.7,
@@ -23,33 +23,33 @@ const weights = {
   adjacent: 0.2,
   exactName: 1_000,
 }
-const boost = { name: 3, title: 2, description: 1, parameters: 0.5, server: 1.2 }
+const fieldBoosts = { name: 3, title: 2, description: 1, parameters: 0.5, server: 1.2 }
 
-/** A search index of tools. Only changes since the last update are indexed. */
+/** A full-text index of tools. `update` indexes only what changed. */
 export class ToolIndex {
   readonly #tools = new Map<string, CatalogTool>()
   /** Adjacent words of descriptions, computed on first use. */
-  readonly #pairs = new Map<string, ReadonlySet<string>>()
+  readonly #adjacentPairs = new Map<string, ReadonlySet<string>>()
   readonly #index = new MiniSearch<Entry>({
     fields: ['name', 'title', 'description', 'parameters', 'server'],
-    tokenize: words,
+    tokenize: searchWords,
     processTerm: (term) => term,
   })
 
   /** Updates the index to these tools; returns how many were indexed. */
   update(tools: readonly CatalogTool[]): number {
     const present = new Map(tools.map((entry) => [entry.name, entry]))
-    for (const name of this.#tools.keys()) if (!present.has(name)) this.#drop(name)
-    let read = 0
+    for (const name of this.#tools.keys()) if (!present.has(name)) this.#remove(name)
+    let indexedCount = 0
     for (const [name, entry] of present) {
       const before = this.#tools.get(name)
       if (before !== undefined && before.tool === entry.tool && before.server === entry.server) continue
-      this.#drop(name)
+      this.#remove(name)
       this.#tools.set(name, entry)
       this.#index.add(toEntry(entry))
-      read += 1
+      indexedCount += 1
     }
-    return read
+    return indexedCount
   }
 
   search(
@@ -60,10 +60,11 @@ export class ToolIndex {
       isOn?: ((tool: CatalogTool) => boolean) | undefined
     } = {},
   ): ToolSearchResult {
-    const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? 10)), bounds.results)
-    const asked = query.slice(0, bounds.query)
-    const scores = this.#scores(asked)
-    for (const name of this.#named(asked)) scores.set(name, (scores.get(name) ?? 0) + weights.exactName)
+    const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? 10)), limits.results)
+    const queryWords = query.slice(0, limits.query)
+    const scores = this.#scores(queryWords)
+    for (const name of this.#exactNames(queryWords))
+      scores.set(name, (scores.get(name) ?? 0) + weights.exactName)
     const matches = [...scores].flatMap(([name, score]): ToolMatch[] => {
       const tool = this.#tools.get(name)
       if (tool === undefined || (options.server !== undefined && tool.server !== options.server)) return []
@@ -77,74 +78,77 @@ export class ToolIndex {
   /** Every word counts once, by its best form; tools that match more words rank higher. */
   #scores(query: string): Map<string, number> {
     const { words: all, verbs } = parseQuery(query)
-    const asked = all.slice(0, bounds.words)
+    const queryWords = all.slice(0, limits.words)
     const scores = new Map<string, { score: number; answered: number }>()
-    for (const [at, word] of asked.entries()) {
-      if (asked.indexOf(word) < at) continue
+    for (const [at, word] of queryWords.entries()) {
+      if (queryWords.indexOf(word) < at) continue
       // Names often join words that users write separately.
-      const joined = [`${asked[at - 1] ?? ''}${word}`, `${word}${asked[at + 1] ?? ''}`]
-      for (const [name, score] of this.#best(word, joined)) {
+      const joined = [`${queryWords[at - 1] ?? ''}${word}`, `${word}${queryWords[at + 1] ?? ''}`]
+      for (const [name, score] of this.#bestScores(word, joined)) {
         const before = scores.get(name)
         scores.set(name, { score: (before?.score ?? 0) + score, answered: (before?.answered ?? 0) + 1 })
       }
     }
-    const wanted = new Map(
+    const verbScores = new Map(
       verbs.flatMap((verb) =>
         this.#index
-          .search(verb, { fields: ['name'], tokenize: whole })
+          .search(verb, { fields: ['name'], tokenize: asSingleTerm })
           .map(({ id, score }) => [String(id), score]),
       ),
     )
-    const different = new Set(asked)
-    const servers = this.#servers(different)
-    const pairs = pairsOf(asked)
+    const distinctWords = new Set(queryWords)
+    const serverBoosts = this.#serverWeights(distinctWords)
+    const pairs = adjacentPairs(queryWords)
     return new Map(
-      [...scores].map(([name, { score, answered }]) => {
-        const covered = 0.35 + (0.65 * answered) / Math.max(1, different.size)
-        const place = 1 + (servers.get(this.#tools.get(name)?.server ?? '') ?? 0)
-        const together = 1 + weights.adjacent * this.#together(name, pairs)
-        return [name, (score + weights.intent * (wanted.get(name) ?? 0)) * covered * place * together]
+      [...scores].map(([name, { score, answered: matchedWords }]) => {
+        const coverage = 0.35 + (0.65 * matchedWords) / Math.max(1, distinctWords.size)
+        const serverFactor = 1 + (serverBoosts.get(this.#tools.get(name)?.server ?? '') ?? 0)
+        const adjacencyFactor = 1 + weights.adjacent * this.#adjacentCount(name, pairs)
+        return [
+          name,
+          (score + weights.intent * (verbScores.get(name) ?? 0)) * coverage * serverFactor * adjacencyFactor,
+        ]
       }),
     )
   }
 
   /** Servers whose name is among the words, with a weight: less if other servers' tools contain the word as well. */
-  #servers(asked: ReadonlySet<string>): Map<string, number> {
+  #serverWeights(queryWords: ReadonlySet<string>): Map<string, number> {
     const all = new Set([...this.#tools.values()].map(({ server }) => server))
     const scores = new Map<string, number>()
     for (const server of all) {
-      for (const word of words(server).filter((one) => asked.has(one))) {
+      for (const word of searchWords(server).filter((joinedWord) => queryWords.has(joinedWord))) {
         const others = this.#index
-          .search(word, { fields: ['name', 'title', 'description'], tokenize: whole })
+          .search(word, { fields: ['name', 'title', 'description'], tokenize: asSingleTerm })
           .filter(({ id }) => this.#tools.get(String(id))?.server !== server)
-        const says = weights.server / (1 + others.length / 5)
-        scores.set(server, Math.max(scores.get(server) ?? 0, says))
+        const weight = weights.server / (1 + others.length / 5)
+        scores.set(server, Math.max(scores.get(server) ?? 0, weight))
       }
     }
     return scores
   }
 
   /** How many of these adjacent words are also adjacent in a tool's description. */
-  #together(name: string, pairs: ReadonlySet<string>): number {
+  #adjacentCount(name: string, pairs: ReadonlySet<string>): number {
     if (pairs.size === 0) return 0
-    let own = this.#pairs.get(name)
+    let own = this.#adjacentPairs.get(name)
     if (own === undefined) {
       const description = this.#tools.get(name)?.tool.description ?? ''
-      own = pairsOf(words(description.slice(0, bounds.description)))
-      this.#pairs.set(name, own)
+      own = adjacentPairs(searchWords(description.slice(0, limits.description)))
+      this.#adjacentPairs.set(name, own)
     }
     return [...pairs].filter((pair) => own.has(pair)).length
   }
 
   /** The score of each tool for one word, by the word's best form. */
-  #best(word: string, joined: readonly string[]): Map<string, number> {
+  #bestScores(word: string, joined: readonly string[]): Map<string, number> {
     const best = new Map<string, number>()
     const addMatches = (
       term: string,
       weight: number,
-      loose: { prefix?: boolean; fuzzy?: number } = {},
+      looseOptions: { prefix?: boolean; fuzzy?: number } = {},
     ): void => {
-      const options = { ...loose, boost, weights: loosely, tokenize: whole }
+      const options = { ...looseOptions, boost: fieldBoosts, weights: looseWeights, tokenize: asSingleTerm }
       for (const { id, score } of this.#index.search(term, options)) {
         best.set(String(id), Math.max(best.get(String(id)) ?? 0, score * weight))
       }
@@ -153,47 +157,48 @@ export class ToolIndex {
     // A word that occurs nowhere is probably misspelled.
     if (best.size === 0 && word.length > 4) addMatches(word, 1, { fuzzy: 0.25 })
     for (const other of synonyms(word)) addMatches(other, weights.synonym)
-    for (const one of joined) if (one !== word) addMatches(one, 1)
+    for (const joinedWord of joined) if (joinedWord !== word) addMatches(joinedWord, 1)
     return best
   }
 
   /** Tools whose exact name is in the query, alone or among other words. */
-  #named(query: string): string[] {
-    const pasted = new Set(query.toLowerCase().split(/[\s,;"'`()]+/))
-    const whole = query.trim().toLowerCase()
+  #exactNames(query: string): string[] {
+    const tokens = new Set(query.toLowerCase().split(/[\s,;"'`()]+/))
+    const asSingleTerm = query.trim().toLowerCase()
     return [...this.#tools.values()].flatMap(({ name, tool }) => {
       const own = tool.name.toLowerCase()
-      const is = pasted.has(name.toLowerCase()) || own === whole || (/[^a-z0-9]/.test(own) && pasted.has(own))
-      return is ? [name] : []
+      const isExact =
+        tokens.has(name.toLowerCase()) || own === asSingleTerm || (/[^a-z0-9]/.test(own) && tokens.has(own))
+      return isExact ? [name] : []
     })
   }
 
-  #drop(name: string): void {
+  #remove(name: string): void {
     if (!this.#tools.delete(name)) return
-    this.#pairs.delete(name)
+    this.#adjacentPairs.delete(name)
     this.#index.discard(name)
   }
 }
 
-const loosely = { prefix: weights.prefix, fuzzy: weights.fuzzy }
-const pairsOf = (list: readonly string[]): Set<string> =>
+const looseWeights = { prefix: weights.prefix, fuzzy: weights.fuzzy }
+const adjacentPairs = (list: readonly string[]): Set<string> =>
   new Set(list.slice(1).map((word, at) => `${list[at]} ${word}`))
-const whole = (term: string): string[] => [term]
+const asSingleTerm = (term: string): string[] => [term]
 
 function toEntry({ name, server, tool }: CatalogTool): Entry {
   return {
     id: name,
-    name: nameText(tool.name.slice(0, bounds.name)),
-    title: (tool.title ?? tool.annotations?.title ?? '').slice(0, bounds.name),
-    description: (tool.description ?? '').slice(0, bounds.description),
-    parameters: parameterText(tool.inputSchema).slice(0, bounds.parameters),
-    server: server.slice(0, bounds.name),
+    name: nameText(tool.name.slice(0, limits.name)),
+    title: (tool.title ?? tool.annotations?.title ?? '').slice(0, limits.name),
+    description: (tool.description ?? '').slice(0, limits.description),
+    parameters: parameterText(tool.inputSchema).slice(0, limits.parameters),
+    server: server.slice(0, limits.name),
   }
 }
 
 /** A name, and its adjacent parts joined. */
 function nameText(name: string): string {
-  const parts = words(name)
+  const parts = searchWords(name)
   const pairs = parts.slice(1).map((part, at) => `${parts[at]}${part}`)
   return [name, ...pairs].join(' ')
 }

@@ -1,5 +1,5 @@
 /** Words without meaning for a tool's function. */
-const empty = new Set(
+const stopWords = new Set(
   'a an the of to in on at by for from with and or is are be been was it its this that these those as into onto i me my we our you your he his she her they them their what which who when where how do does did can could should would will please want need tool tools using use used given if so not no any some let lets there here up out about another other else again just now'.split(
     ' ',
   ),
@@ -33,18 +33,18 @@ const idioms: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Words for the output format, which do not describe the tool. */
-const form = /\bas (?:an? )?(?:csv|json|pdf|excel|file)(?: file)?\b/i
+const outputFormat = /\bas (?:an? )?(?:csv|json|pdf|excel|file)(?: file)?\b/i
 
 /** The words of a query, and the verbs suggested by its phrasing. */
 export function parseQuery(query: string): { words: string[]; verbs: string[] } {
   const verbs = intents.flatMap(([pattern, verb]) => (pattern.test(query) ? [stem(verb)] : []))
-  const plain = idioms.reduce((text, [idiom, replacement]) => text.replace(idiom, replacement), query)
-  if (!form.test(query)) return { words: words(plain), verbs }
-  return { words: words(plain.replace(form, ' ')), verbs: [...verbs, stem('export')] }
+  const replaced = idioms.reduce((text, [idiom, replacement]) => text.replace(idiom, replacement), query)
+  if (!outputFormat.test(query)) return { words: searchWords(replaced), verbs }
+  return { words: searchWords(replaced.replace(outputFormat, ' ')), verbs: [...verbs, stem('export')] }
 }
 
 /** The words of a text for searching: names split at case changes, lower case, without accents, stemmed. */
-export function words(text: string): string[] {
+export function searchWords(text: string): string[] {
   return text
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
@@ -54,7 +54,7 @@ export function words(text: string): string[] {
     .replace(/\b(on|to|e|wi)-(call|dos?|mails?|fi)\b/g, '$1$2')
     .replace(/(\p{L})['’]s\b/gu, '$1')
     .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '' && !empty.has(word))
+    .filter((word) => word !== '' && !stopWords.has(word))
     .map(stem)
 }
 
@@ -66,16 +66,16 @@ function stem(word: string): string {
   if (base.endsWith('ies') && base.length > 4) base = `${base.slice(0, -3)}y`
   else if (/(?:sses|xes|ches|shes|zes)$/.test(base)) base = base.slice(0, -2)
   else if (/[^suia]s$/.test(base)) base = base.slice(0, -1)
-  if (base.endsWith('ing') && base.length > 5) base = single(base.slice(0, -3))
+  if (base.endsWith('ing') && base.length > 5) base = withoutDoubledConsonant(base.slice(0, -3))
   else if (base.endsWith('ied') && base.length > 4) base = `${base.slice(0, -3)}y`
-  else if (base.endsWith('ed') && base.length > 4) base = single(base.slice(0, -2))
+  else if (base.endsWith('ed') && base.length > 4) base = withoutDoubledConsonant(base.slice(0, -2))
   else if (/[ts]ion$/.test(base) && base.length > 7) base = base.slice(0, -3)
   else if (base.endsWith('ment') && base.length > 6) base = base.slice(0, -4)
   return base.endsWith('e') && base.length > 3 ? base.slice(0, -1) : base
 }
 
 /** `stopp` of `stopped` becomes `stop`, while `call` of `called` stays. */
-function single(base: string): string {
+function withoutDoubledConsonant(base: string): string {
   return /([bdgmnprt])\1$/.test(base) ? base.slice(0, -1) : base
 }
 
@@ -253,18 +253,18 @@ combine merge join
   .split('\n')
   .map((line) => line.split(' ').map(stem))
 
-const others = new Map<string, Set<string>>()
+const synonymsByWord = new Map<string, Set<string>>()
 for (const group of groups) {
   for (const word of group) {
-    const known = others.get(word) ?? new Set()
-    for (const other of group) if (other !== word) known.add(other)
-    others.set(word, known)
+    const wordSynonyms = synonymsByWord.get(word) ?? new Set()
+    for (const other of group) if (other !== word) wordSynonyms.add(other)
+    synonymsByWord.set(word, wordSynonyms)
   }
 }
 
 /** Synonyms of a word returned by `words`. */
 export function synonyms(word: string): ReadonlySet<string> {
-  return others.get(word) ?? nothing
+  return synonymsByWord.get(word) ?? noSynonyms
 }
 
-const nothing: ReadonlySet<string> = new Set()
+const noSynonyms: ReadonlySet<string> = new Set()

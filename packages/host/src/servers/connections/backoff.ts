@@ -1,12 +1,12 @@
-const floorMs = 200
-const capMs = 30_000
+const minDelayMs = 200
+const maxDelayMs = 30_000
 const windowMs = 60_000
-const tolerated = 5
+const maxFailures = 5
 
 /** Milliseconds to wait before an attempt, counted from 1: random, up to a bound that doubles. */
 export function backoff(attempt: number, random: () => number = Math.random): number {
-  const bound = Math.min(capMs, floorMs * 2 ** attempt)
-  return Math.round(floorMs + random() * (bound - floorMs))
+  const upperMs = Math.min(maxDelayMs, minDelayMs * 2 ** attempt)
+  return Math.round(minDelayMs + random() * (upperMs - minDelayMs))
 }
 
 /** Opens after too many failures within one minute. */
@@ -14,9 +14,9 @@ export class Breaker {
   #failures: number[] = []
 
   /** Records a failure; true when the breaker is open. */
-  fail(now: number = performance.now()): boolean {
+  recordFailure(now: number = performance.now()): boolean {
     this.#failures = [...this.#failures.filter((at) => now - at < windowMs), now]
-    return this.#failures.length >= tolerated
+    return this.#failures.length >= maxFailures
   }
 
   /** Failures of the last minute, including the newest. */
@@ -32,13 +32,13 @@ export class Breaker {
 /** Waits so many milliseconds, or until the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const end = (): void => {
+    const finish = (): void => {
       clearTimeout(timer)
-      signal.removeEventListener('abort', end)
+      signal.removeEventListener('abort', finish)
       resolve()
     }
-    const timer = setTimeout(end, ms)
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
+    const timer = setTimeout(finish, ms)
+    if (signal.aborted) finish()
+    else signal.addEventListener('abort', finish, { once: true })
   })
 }

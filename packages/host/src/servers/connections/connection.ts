@@ -7,13 +7,13 @@ import { reasonOf } from '../../shared/text.ts'
 import type { ConnectionState, ServerConfig } from '../../types/index.ts'
 import { SignInNeeded } from '../login/sign-in-needed.ts'
 import { Breaker, backoff, pause } from './backoff.ts'
-import { everyKind, ListCache, principalOf, StoredLists } from './lists.ts'
+import { allKinds, ListCache, principalOf, StoredLists } from './lists.ts'
 import { HealthCheck, IdleTimer, Traffic } from './liveness.ts'
 import { type ConnectionOptions, Opener } from './opener.ts'
 import {
   failedState,
   hasLists,
-  isComing,
+  isConnecting,
   isFinal,
   isUp,
   notConnected,
@@ -21,8 +21,8 @@ import {
   StateStore,
 } from './states.ts'
 
-const coolDownMs = 60_000
-const sleepAfterMs = 600_000
+const retryFailedMs = 60_000
+const defaultSleepAfterMs = 600_000
 const maxTimerMs = 2 ** 31 - 1
 
 /**
@@ -33,7 +33,7 @@ export class ServerConnection {
   readonly name: string
   readonly config: ServerConfig
   readonly #options: ConnectionOptions
-  readonly #ended = new AbortController()
+  readonly #closeSignal = new AbortController()
   readonly #breaker = new Breaker()
   readonly #listCache: ListCache
   readonly #storedLists: StoredLists | undefined
@@ -48,12 +48,12 @@ export class ServerConnection {
   #attempt: Promise<void> | undefined
   /** Ends the pause before the next attempt. */
   #retryNow = new AbortController()
-  #lostBecause: unknown
-  #coolDown: NodeJS.Timeout | undefined
+  #lossReason: unknown
+  #retryTimer: NodeJS.Timeout | undefined
   #sleepTimer: NodeJS.Timeout | undefined
 
   constructor(options: ConnectionOptions) {
-    const { name, config, lists: kinds = everyKind, follow = true, onWarning } = options
+    const { name, config, lists: kinds = allKinds, follow = true, onWarning } = options
     this.name = name
     this.config = config
     this.#options = options
@@ -61,19 +61,19 @@ export class ServerConnection {
       kinds,
       follow,
       timeoutMs: options.connectTimeoutMs,
-      signal: this.#ended.signal,
-      onFetched: (client) => this.#fetched(client),
+      signal: this.#closeSignal.signal,
+      onFetched: (client) => this.#onListsFetched(client),
       suspect: (client) => this.suspect(client),
       onWarning,
     })
     if (config.lazy === true)
       this.#storedLists = new StoredLists(options.manifests, options.identity, name, config)
     const now = (): number => performance.now()
-    this.#idleTimer = new IdleTimer(config.sleepAfterMs ?? sleepAfterMs, now)
+    this.#idleTimer = new IdleTimer(config.sleepAfterMs ?? defaultSleepAfterMs, now)
     this.#traffic = new Traffic(now)
     this.#opener = new Opener({
       ...options,
-      signal: this.#ended.signal,
+      signal: this.#closeSignal.signal,
       onChange: (change) => {
         if (change.type !== 'resource') this.#listCache.changed(change.type)
       },
@@ -82,17 +82,17 @@ export class ServerConnection {
       this.#healthCheck = new HealthCheck({
         idlePingMs: options.idlePingMs,
         quietly: (work) => this.#opener.withoutStateChanges(work),
-        onLost: (client, error) => this.#lost(client, error),
-        onJump: () => this.#awake(),
+        onLost: (client, error) => this.#onConnectionLost(client, error),
+        onJump: () => this.#onClockJump(),
       })
     }
-    const first: StateDetails = config.disabled
+    const initialState: StateDetails = config.disabled
       ? { state: 'disabled', reason: 'switched off in its configuration' }
       : { state: 'connecting', reason: 'not started yet' }
-    this.#states = new StateStore(first, {
+    this.#states = new StateStore(initialState, {
       shown: options.shown,
       onState: options.onState,
-      signal: this.#ended.signal,
+      signal: this.#closeSignal.signal,
     })
   }
 
@@ -130,14 +130,15 @@ export class ServerConnection {
    * lists stays idle.
    */
   async start(): Promise<void> {
-    if (this.state.state === 'disabled' || this.#ended.signal.aborted) return
-    clearTimeout(this.#coolDown)
+    if (this.state.state === 'disabled' || this.#closeSignal.signal.aborted) return
+    clearTimeout(this.#retryTimer)
     this.#breaker.reset()
     if (this.#client !== undefined || this.state.state === 'asleep') return
     const stored = this.#storedLists?.load()
-    if (stored === undefined || this.#attempt !== undefined) return this.#begin('the host starts it')
+    if (stored === undefined || this.#attempt !== undefined)
+      return this.#startConnecting('the host starts it')
     this.#listCache.lists = stored.lists
-    this.#become({ state: 'asleep', reason: 'it starts when it is needed', listedMs: stored.atMs })
+    this.#setState({ state: 'asleep', reason: 'it starts when it is needed', listedMs: stored.atMs })
     this.#options.onLists()
   }
 
@@ -172,9 +173,9 @@ export class ServerConnection {
     this.#options.texts.forget(this.identity)
     const client = this.#client
     if (client === undefined) return revocation
-    this.#drop(client)
+    this.#releaseClient(client)
     this.#listCache.lists = noLists
-    this.#become({
+    this.#setState({
       state: 'needs-sign-in',
       reason: 'you signed out',
       fixes: [{ action: 'sign-in', server: this.name }],
@@ -188,16 +189,16 @@ export class ServerConnection {
     const connected = this.readyNow(conversation)
     if (connected !== undefined) return connected
     // Created only to wait: its timer outlives the call.
-    let giveUp: AbortSignal | undefined
-    if (this.state.state === 'asleep') this.#begin('it is needed')
+    let timeoutSignal: AbortSignal | undefined
+    if (this.state.state === 'asleep') this.#startConnecting('it is needed')
     while (this.#client === undefined || !isUp(this.state)) {
       signal.throwIfAborted()
-      giveUp ??= AbortSignal.any([signal, AbortSignal.timeout(this.#options.connectTimeoutMs)])
-      if (giveUp.aborted || !isComing(this.state)) {
+      timeoutSignal ??= AbortSignal.any([signal, AbortSignal.timeout(this.#options.connectTimeoutMs)])
+      if (timeoutSignal.aborted || !isConnecting(this.state)) {
         const code = this.state.state === 'needs-sign-in' ? 'UNAUTHORIZED' : 'CONNECTION_CLOSED'
         throw notConnected(code, `${this.name} is not connected`, this.state)
       }
-      await this.#states.next(giveUp)
+      await this.#states.next(timeoutSignal)
     }
     return this.#client
   }
@@ -211,7 +212,7 @@ export class ServerConnection {
   /** A conversation ended, so it no longer keeps this server running. */
   endConversation(conversation: string): void {
     this.#idleTimer.endConversation(conversation)
-    this.#goToSleep()
+    this.#scheduleSleep()
   }
 
   /**
@@ -223,27 +224,27 @@ export class ServerConnection {
   }
 
   async close(): Promise<void> {
-    this.#ended.abort(new McpError('CONNECTION_CLOSED', 'The host was closed'))
+    this.#closeSignal.abort(new McpError('CONNECTION_CLOSED', 'The host was closed'))
     if (this.state.state !== 'disabled') {
       this.#states.end({ state: 'failed', reason: 'the host was closed', fixes: [] })
     }
-    clearTimeout(this.#coolDown)
+    clearTimeout(this.#retryTimer)
     const client = this.#client
     this.#listCache.detach()
     this.#healthCheck?.end()
     clearTimeout(this.#sleepTimer)
-    if (client !== undefined) this.#end(client)
+    if (client !== undefined) this.#closeClient(client)
     await Promise.all([this.#attempt, ...this.#closing])
   }
 
-  #begin(reason: string): Promise<void> {
-    return this.#run(() => this.#once({ state: 'connecting', reason }))
+  #startConnecting(reason: string): Promise<void> {
+    return this.#run(() => this.#attemptOnce({ state: 'connecting', reason }))
   }
 
   async #restart(state: StateDetails, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
     if (this.state.state === 'disabled') throw new McpError('INVALID', `${this.name} is disabled`)
-    if (this.#ended.signal.aborted) return
-    clearTimeout(this.#coolDown)
+    if (this.#closeSignal.signal.aborted) return
+    clearTimeout(this.#retryTimer)
     this.#breaker.reset()
     this.#retryNow.abort()
     this.#retryNow = new AbortController()
@@ -252,8 +253,8 @@ export class ServerConnection {
       if (mode === 'quietly') return
     }
     const client = this.#client
-    if (client !== undefined) this.#drop(client)
-    await this.#run(() => this.#once(state, mode))
+    if (client !== undefined) this.#releaseClient(client)
+    await this.#run(() => this.#attemptOnce(state, mode))
   }
 
   /** One attempt at a time; a connection lost during setup is made again. */
@@ -265,7 +266,7 @@ export class ServerConnection {
     return this.#attempt
   }
 
-  #end(client: Client): void {
+  #closeClient(client: Client): void {
     const closing = client
       .close()
       .catch(() => {})
@@ -273,52 +274,52 @@ export class ServerConnection {
     this.#closing.add(closing)
   }
 
-  async #once(state: StateDetails, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
-    this.#become(state)
+  async #attemptOnce(state: StateDetails, mode: 'quietly' | 'openly' = 'quietly'): Promise<void> {
+    this.#setState(state)
     try {
       await this.#connect(mode)
     } catch (error) {
-      await this.#fail(error)
+      await this.#setFailed(error)
     }
   }
 
   async #connect(mode: 'quietly' | 'openly'): Promise<void> {
     const before = this.state
     if (await this.#options.needsApproval()) {
-      this.#become({
+      this.#setState({
         state: 'needs-approval',
         reason: 'you have not agreed yet to start it',
         fixes: [{ action: 'approve', server: this.name }],
       })
     }
     const config = await this.#opener.prepare()
-    this.#ended.signal.throwIfAborted()
-    if (this.state !== before) this.#become({ state: 'connecting', reason: 'you agreed to start it' })
+    this.#closeSignal.signal.throwIfAborted()
+    if (this.state !== before) this.#setState({ state: 'connecting', reason: 'you agreed to start it' })
     const { client, traffic, pid, sinceMs, ended } = await this.#opener.open(config, mode)
-    if (this.#ended.signal.aborted) return this.#end(client)
+    if (this.#closeSignal.signal.aborted) return this.#closeClient(client)
     this.#client = client
     this.#pid = pid
     this.#traffic = traffic
     client.closed.then((reason) => {
       ended()
-      this.#lost(client, reason)
+      this.#onConnectionLost(client, reason)
     })
     await this.#listCache.begin(client, this.#options.connectTimeoutMs - (performance.now() - sinceMs))
-    if (this.#client !== client) throw this.#lostBecause
-    this.#watchOver(client)
+    if (this.#client !== client) throw this.#lossReason
+    this.#monitor(client)
   }
 
   /** Watches an open connection for loss and for idleness. */
-  #watchOver(client: Client): void {
+  #monitor(client: Client): void {
     this.#idleTimer.use(undefined)
-    this.#goToSleep()
+    this.#scheduleSleep()
     this.#healthCheck?.begin(client, () =>
       this.#client === client ? performance.now() - this.#traffic.lastMs : undefined,
     )
   }
 
   /** The machine was suspended: pending retries run at once, and cached data may be outdated. */
-  #awake(): void {
+  #onClockJump(): void {
     this.#retryNow.abort()
     this.#retryNow = new AbortController()
     if (this.#client === undefined) return
@@ -326,73 +327,73 @@ export class ServerConnection {
     this.#listCache.refreshAll()
   }
 
-  #goToSleep(): void {
+  #scheduleSleep(): void {
     clearTimeout(this.#sleepTimer)
     const client = this.#client
-    if (this.#storedLists === undefined || client === undefined || this.#ended.signal.aborted) return
-    const dueMs = isUp(this.state) ? this.#idleTimer.dueMs(this.#traffic) : coolDownMs
+    if (this.#storedLists === undefined || client === undefined || this.#closeSignal.signal.aborted) return
+    const dueMs = isUp(this.state) ? this.#idleTimer.dueMs(this.#traffic) : retryFailedMs
     if (dueMs > 0) {
-      this.#sleepTimer = setTimeout(() => this.#goToSleep(), Math.min(dueMs, maxTimerMs)).unref()
+      this.#sleepTimer = setTimeout(() => this.#scheduleSleep(), Math.min(dueMs, maxTimerMs)).unref()
       return
     }
-    this.#drop(client)
-    this.#become({ state: 'asleep', reason: 'not in use', listedMs: Date.now() })
+    this.#releaseClient(client)
+    this.#setState({ state: 'asleep', reason: 'not in use', listedMs: Date.now() })
   }
 
-  #fetched(client: Client): void {
+  #onListsFetched(client: Client): void {
     const { problem } = this.#listCache
     if (problem !== undefined) {
       const wasReported = this.state.state === 'degraded' && this.state.reason === problem.reason
-      if (!wasReported) this.#become({ state: 'degraded', ...problem })
+      if (!wasReported) this.#setState({ state: 'degraded', ...problem })
     } else {
       const { era, revision } = client.server
-      if (this.state.state !== 'ready') this.#become({ state: 'ready', era, revision })
+      if (this.state.state !== 'ready') this.#setState({ state: 'ready', era, revision })
       this.#storedLists?.save(this.#listCache.lists)
     }
     this.#options.onLists()
   }
 
-  #lost(client: Client, reason: unknown): void {
+  #onConnectionLost(client: Client, reason: unknown): void {
     if (client !== this.#client) return
-    this.#lostBecause = reason ?? new McpError('CONNECTION_CLOSED', 'the connection ended')
-    this.#drop(client)
-    if (!this.#ended.signal.aborted) this.#run(() => this.#reconnect())
+    this.#lossReason = reason ?? new McpError('CONNECTION_CLOSED', 'the connection ended')
+    this.#releaseClient(client)
+    if (!this.#closeSignal.signal.aborted) this.#run(() => this.#reconnect())
   }
 
-  #drop(client: Client): void {
+  #releaseClient(client: Client): void {
     this.#client = undefined
     this.#listCache.detach()
-    this.#end(client)
+    this.#closeClient(client)
   }
 
   async #reconnect(): Promise<void> {
-    let last = this.#lostBecause
-    for (let attempt = 1; !this.#ended.signal.aborted; attempt++) {
-      if (isFinal(last)) return this.#fail(last)
-      const tooOften = this.#breaker.fail()
+    let lastError = this.#lossReason
+    for (let attempt = 1; !this.#closeSignal.signal.aborted; attempt++) {
+      if (isFinal(lastError)) return this.#setFailed(lastError)
+      const tooOften = this.#breaker.recordFailure()
       if (tooOften && !('url' in this.config)) {
-        return this.#fail(last, `failed too often within a minute, last: ${reasonOf(last)}`)
+        return this.#setFailed(lastError, `failed too often within a minute, last: ${reasonOf(lastError)}`)
       }
       // A connection that is lost within moments does not reset the backoff.
       const inMs = backoff(Math.max(attempt, this.#breaker.recent))
-      this.#become({ state: 'reconnecting', attempt, reason: reasonOf(last), inMs })
-      await pause(inMs, AbortSignal.any([this.#ended.signal, this.#retryNow.signal]))
-      if (this.#ended.signal.aborted) return
+      this.#setState({ state: 'reconnecting', attempt, reason: reasonOf(lastError), inMs })
+      await pause(inMs, AbortSignal.any([this.#closeSignal.signal, this.#retryNow.signal]))
+      if (this.#closeSignal.signal.aborted) return
       try {
         return await this.#connect('quietly')
       } catch (error) {
-        last = error
+        lastError = error
       }
     }
   }
 
   /** Stops retrying. Remote servers often recover, so they are retried from time to time. */
-  async #fail(error: unknown, reason = reasonOf(error)): Promise<void> {
+  async #setFailed(error: unknown, reason = reasonOf(error)): Promise<void> {
     const failure = failureFrom(error)
     const isRejected = failure?.code === 'INVALID' || failure?.code === 'REFUSED'
     this.#listCache.lists = noLists
     this.#healthCheck?.end()
-    this.#become(
+    this.#setState(
       failedState({
         name: this.name,
         config: this.config,
@@ -405,12 +406,12 @@ export class ServerConnection {
     this.#options.onLists()
     if (error instanceof SignInNeeded) this.#options.onSignIn(error)
     // A refusal or a missing program does not recover by itself; a login can happen in another program.
-    if (!('url' in this.config) || isRejected || this.#ended.signal.aborted) return
-    this.#coolDown = setTimeout(() => this.start(), coolDownMs).unref()
+    if (!('url' in this.config) || isRejected || this.#closeSignal.signal.aborted) return
+    this.#retryTimer = setTimeout(() => this.start(), retryFailedMs).unref()
   }
 
-  #become(state: StateDetails): void {
-    const boxed = 'sandbox' in this.config && this.config.sandbox && isUp(state)
-    this.#states.set(boxed ? { ...state, sandboxed: true } : state)
+  #setState(state: StateDetails): void {
+    const isSandboxed = 'sandbox' in this.config && this.config.sandbox && isUp(state)
+    this.#states.set(isSandboxed ? { ...state, sandboxed: true } : state)
   }
 }

@@ -29,7 +29,7 @@ interface ListCacheOptions {
 const debounceMs = 100
 const watchWaitMs = 1_000
 const minListMs = 1_000
-const lastingMs = 60_000
+const stableAfterMs = 60_000
 
 /** The lists of one server, fetched and kept up to date. They outlive a client, so that names stay while it reconnects. */
 export class ListCache {
@@ -40,7 +40,7 @@ export class ListCache {
   #client: Client | undefined
   #refreshing: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
-  #due = Number.POSITIVE_INFINITY
+  #refreshAtMs = Number.POSITIVE_INFINITY
   #listFailures = 0
   #watchFailures = 0
 
@@ -85,7 +85,7 @@ export class ListCache {
     this.#problems.clear()
     this.#stale.clear()
     clearTimeout(this.#timer)
-    this.#due = Number.POSITIVE_INFINITY
+    this.#refreshAtMs = Number.POSITIVE_INFINITY
   }
 
   /** The server reports a changed list. */
@@ -106,7 +106,7 @@ export class ListCache {
       const watch = await client.watch(filter)
       const since = performance.now()
       watch.closed.then(() => {
-        if (performance.now() - since > lastingMs) this.#watchFailures = 0
+        if (performance.now() - since > stableAfterMs) this.#watchFailures = 0
         this.#watchAgain(client)
       })
     } catch (error) {
@@ -115,16 +115,16 @@ export class ListCache {
   }
 
   async #watchAgain(client: Client): Promise<void> {
-    if (this.#isGone(client)) return
+    if (this.#isDetached(client)) return
     await this.#options.suspect(client)
     this.#watchFailures++
     await pause(backoff(this.#watchFailures + 3), this.#options.signal)
-    if (this.#isGone(client)) return
+    if (this.#isDetached(client)) return
     this.#watch(client)
     this.refreshAll()
   }
 
-  #isGone(client: Client): boolean {
+  #isDetached(client: Client): boolean {
     return client !== this.#client || this.#options.signal.aborted
   }
 
@@ -132,12 +132,12 @@ export class ListCache {
   #refreshSoon(kind: ListKind, afterMs = debounceMs): void {
     if (!this.#options.kinds.includes(kind)) return
     this.#stale.add(kind)
-    const due = performance.now() + afterMs
-    if (this.#options.signal.aborted || this.#due <= due) return
+    const dueMs = performance.now() + afterMs
+    if (this.#options.signal.aborted || this.#refreshAtMs <= dueMs) return
     clearTimeout(this.#timer)
-    this.#due = due
+    this.#refreshAtMs = dueMs
     this.#timer = setTimeout(() => {
-      this.#due = Number.POSITIVE_INFINITY
+      this.#refreshAtMs = Number.POSITIVE_INFINITY
       const client = this.#client
       if (client === undefined) return
       this.#refreshing = this.#refreshing.then(() =>
@@ -155,7 +155,7 @@ export class ListCache {
       withinMs,
       this.#options.timeoutMs,
     )
-    if (this.#isGone(client)) return
+    if (this.#isDetached(client)) return
     this.#lists = lists
     for (const kind of kinds) this.#problems.delete(kind)
     for (const [kind, problem] of problems) this.#problems.set(kind, problem)
@@ -167,7 +167,7 @@ export class ListCache {
 }
 
 /** The list changes that the server supports, among these kinds. */
-export function listChanges(client: Client, kinds: readonly ListKind[] = everyKind): SubscriptionFilter {
+export function listChanges(client: Client, kinds: readonly ListKind[] = allKinds): SubscriptionFilter {
   const { tools, prompts, resources } = client.server.capabilities
   return {
     ...(tools?.listChanged && kinds.includes('tools') && { toolsListChanged: true }),
@@ -178,9 +178,9 @@ export function listChanges(client: Client, kinds: readonly ListKind[] = everyKi
 
 export type ListKind = 'tools' | 'prompts' | 'resources'
 
-export const everyKind: readonly ListKind[] = ['tools', 'prompts', 'resources']
+export const allKinds: readonly ListKind[] = ['tools', 'prompts', 'resources']
 
-const empty: Readonly<Record<ListKind, Partial<ServerLists>>> = {
+const emptyLists: Readonly<Record<ListKind, Partial<ServerLists>>> = {
   tools: { tools: [] },
   prompts: { prompts: [] },
   resources: { resources: [], templates: [] },
@@ -192,7 +192,7 @@ interface ListProblem {
 }
 
 /** Lists as they are after a refresh, and what could not be fetched. */
-interface Refreshed {
+interface RefreshResult {
   lists: ServerLists
   problems: Map<ListKind, ListProblem>
 }
@@ -207,7 +207,7 @@ export async function refreshLists(
   kinds: Iterable<ListKind>,
   withinMs: number,
   limitMs: number = withinMs,
-): Promise<Refreshed> {
+): Promise<RefreshResult> {
   const problems = new Map<ListKind, ListProblem>()
   const { capabilities } = client.server
   const options = { timeoutMs: withinMs, maxTotalMs: withinMs, cache: 'refresh' } as const
@@ -226,9 +226,9 @@ export async function refreshLists(
   await Promise.all(
     [...kinds].map(async (kind) => {
       try {
-        fetched.push(capabilities[kind] === undefined ? empty[kind] : await fetches[kind]())
-      } catch (failed) {
-        const error = withConfiguredLimit(failed, `${kind}/list`, limitMs)
+        fetched.push(capabilities[kind] === undefined ? emptyLists[kind] : await fetches[kind]())
+      } catch (cause) {
+        const error = withConfiguredLimit(cause, `${kind}/list`, limitMs)
         const reason = `could not list ${kind}: ${reasonOf(error)}`
         problems.set(kind, { reason, error: failureFrom(error) })
       }
@@ -254,7 +254,7 @@ export class StoredLists {
   readonly #table: ManifestTable
   readonly #identity: () => string
   readonly #principal: string
-  #last = ''
+  #lastSaved = ''
 
   constructor(table: ManifestTable, identity: () => string, name: string, config: ServerConfig) {
     this.#table = table
@@ -275,12 +275,12 @@ export class StoredLists {
 
   /** Lists that were never fetched are left out, because they are not known to be empty. */
   save(lists: ServerLists): void {
-    const known = Object.entries(lists).filter(
+    const fetchedLists = Object.entries(lists).filter(
       ([kind, list]) => list !== Object.entries(noLists).find(([name]) => name === kind)?.[1],
     )
-    const text = JSON.stringify(Object.fromEntries(known))
-    if (text !== this.#last) this.#table.put(this.#identity(), this.#principal, text)
-    this.#last = text
+    const text = JSON.stringify(Object.fromEntries(fetchedLists))
+    if (text !== this.#lastSaved) this.#table.put(this.#identity(), this.#principal, text)
+    this.#lastSaved = text
   }
 }
 

@@ -20,7 +20,7 @@ interface HealthCheckOptions {
  */
 export class HealthCheck {
   readonly #options: HealthCheckOptions
-  #pulse: Pulse | undefined
+  #monitor: IdleMonitor | undefined
   #checking: Promise<void> | undefined
 
   constructor(options: HealthCheckOptions) {
@@ -35,8 +35,8 @@ export class HealthCheck {
     this.end()
     const { idlePingMs, onJump } = this.#options
     if (idlePingMs === 0) return
-    this.#pulse = new Pulse({
-      everyMs: idlePingMs,
+    this.#monitor = new IdleMonitor({
+      intervalMs: idlePingMs,
       quietMs,
       onSilence: () => this.suspect(client),
       onJump,
@@ -58,14 +58,14 @@ export class HealthCheck {
   }
 
   end(): void {
-    this.#pulse?.end()
-    this.#pulse = undefined
+    this.#monitor?.end()
+    this.#monitor = undefined
   }
 }
 
 interface PulseOptions {
   /** Interval in milliseconds; 0 for none. */
-  everyMs: number
+  intervalMs: number
   /** Called after this long without a message. */
   onSilence: () => void
   /** The machine was suspended, or its clock was set. */
@@ -78,7 +78,7 @@ const tickMs = 5_000
 const jumpMs = 15_000
 
 /** Checks periodically whether a silent connection is alive, and whether the machine was suspended. */
-class Pulse {
+class IdleMonitor {
   readonly #options: PulseOptions
   readonly #timer: NodeJS.Timeout
   #wallMs = Date.now()
@@ -86,7 +86,7 @@ class Pulse {
 
   constructor(options: PulseOptions) {
     this.#options = options
-    this.#timer = setInterval(() => this.#tick(), Math.min(tickMs, options.everyMs)).unref()
+    this.#timer = setInterval(() => this.#tick(), Math.min(tickMs, options.intervalMs)).unref()
   }
 
   end(): void {
@@ -94,7 +94,7 @@ class Pulse {
   }
 
   #tick(): void {
-    const { everyMs, quietMs, onSilence, onJump } = this.#options
+    const { intervalMs: everyMs, quietMs, onSilence, onJump } = this.#options
     const wallMs = Date.now()
     const clockMs = performance.now()
     const jumped = Math.abs(wallMs - this.#wallMs - (clockMs - this.#clockMs)) > jumpMs
@@ -105,8 +105,8 @@ class Pulse {
   }
 }
 
-const maxMs = 4_200_000
-const idleSince: ReadonlySet<string> = new Set(['subscriptions/listen'])
+const maxRequestMs = 4_200_000
+const longLivedMethods: ReadonlySet<string> = new Set(['subscriptions/listen'])
 
 /** Tracks the messages of one connection: the time of the last one, and whether a response is pending. */
 export class Traffic {
@@ -130,23 +130,23 @@ export class Traffic {
     const now = this.#now()
     const { sent, received } = this.#open
     for (const open of [sent, received])
-      for (const [id, since] of open) if (now - since > maxMs) open.delete(id)
+      for (const [id, since] of open) if (now - since > maxRequestMs) open.delete(id)
     return sent.size + received.size > 0
   }
 
-  note(direction: 'sent' | 'received', message: JsonRpcMessage): void {
+  record(direction: 'sent' | 'received', message: JsonRpcMessage): void {
     this.#lastMs = this.#now()
     if (!('method' in message)) {
       this.#open[direction === 'sent' ? 'received' : 'sent'].delete(message.id)
     } else if ('id' in message) {
-      if (!idleSince.has(message.method)) this.#open[direction].set(message.id, this.#lastMs)
+      if (!longLivedMethods.has(message.method)) this.#open[direction].set(message.id, this.#lastMs)
     } else if (message.method === 'notifications/cancelled') {
       this.#open[direction].delete(message.params?.['requestId'])
     }
   }
 }
 
-const conversationMs = 3_600_000
+const conversationTtlMs = 3_600_000
 
 /** Decides when a lazy server may be stopped: no running request, no message for a while, and no conversation that uses it. */
 export class IdleTimer {
@@ -154,17 +154,17 @@ export class IdleTimer {
   readonly #now: () => number
   /** When a conversation last used the server. After an hour without use it counts as ended. */
   readonly #conversations = new Map<string, number>()
-  #usedMs: number
+  #lastUseMs: number
 
   constructor(afterMs: number, now: () => number) {
     this.#afterMs = afterMs
     this.#now = now
-    this.#usedMs = now()
+    this.#lastUseMs = now()
   }
 
   use(conversation: string | undefined): void {
-    this.#usedMs = this.#now()
-    if (conversation !== undefined) this.#conversations.set(conversation, this.#usedMs)
+    this.#lastUseMs = this.#now()
+    if (conversation !== undefined) this.#conversations.set(conversation, this.#lastUseMs)
   }
 
   endConversation(conversation: string): void {
@@ -175,12 +175,12 @@ export class IdleTimer {
   dueMs(traffic: Traffic): number {
     const now = this.#now()
     for (const [id, since] of this.#conversations) {
-      if (now - since >= conversationMs) this.#conversations.delete(id)
+      if (now - since >= conversationTtlMs) this.#conversations.delete(id)
     }
     if (traffic.isBusy) return this.#afterMs
-    const latest = Math.max(this.#usedMs, traffic.lastMs)
+    const latest = Math.max(this.#lastUseMs, traffic.lastMs)
     const idle = latest + this.#afterMs - now
-    const remainingMs = [...this.#conversations.values()].map((since) => since + conversationMs - now)
+    const remainingMs = [...this.#conversations.values()].map((since) => since + conversationTtlMs - now)
     return Math.max(0, idle, ...remainingMs)
   }
 }

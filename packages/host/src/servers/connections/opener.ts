@@ -29,7 +29,7 @@ interface OpenerOptions extends ConnectionOptions {
 }
 
 /** A client and its monitoring. */
-interface Opened {
+interface OpenedConnection {
   client: Client
   traffic: Traffic
   /** The process id of a server that is a program. */
@@ -41,7 +41,7 @@ interface Opened {
 }
 
 /** The share of the start limit for the initial handshake; the rest is for its lists. */
-const meetingShare = 0.875
+const handshakeShare = 0.875
 
 /** Opens clients of one server. */
 export class Opener {
@@ -63,7 +63,7 @@ export class Opener {
   }
 
   /** `openly` allows the login; otherwise a server that requires it fails with a SignInNeeded. */
-  async open(config: ServerConfig, mode: 'quietly' | 'openly'): Promise<Opened> {
+  async open(config: ServerConfig, mode: 'quietly' | 'openly'): Promise<OpenedConnection> {
     const { identity, eras, revisions, agreedRoots, login, connectTimeoutMs } = this.#options
     const { onStderr, onWarning } = this.#options
     const sinceMs = performance.now()
@@ -72,21 +72,21 @@ export class Opener {
     const traffic = new Traffic(() => performance.now())
     const tap = this.#options.tap()
     let pid: number | undefined
-    const client = await this.#during(mode, () =>
-      dial({
+    const client = await this.#withLoginMode(mode, () =>
+      connectServer({
         config,
         identity: identity(),
         eras,
         revisions,
         auth: this.#login?.auth,
         agreedRoots,
-        withinMs: Math.ceil(connectTimeoutMs * meetingShare),
+        withinMs: Math.ceil(connectTimeoutMs * handshakeShare),
         limitMs: connectTimeoutMs,
         fetch: tap.fetch,
         connect: this.#connectOptions(traffic, tap),
         onStderr: (text) => stderr.push(text),
-        onStart: (started) => {
-          pid = started
+        onStart: (startedPid) => {
+          pid = startedPid
         },
       }),
     )
@@ -95,7 +95,7 @@ export class Opener {
 
   /** Runs work during which the user is not asked for a login. */
   withoutStateChanges<T>(work: () => Promise<T>): Promise<T> {
-    return this.#during('quietly', work)
+    return this.#withLoginMode('quietly', work)
   }
 
   /** Removes the tokens and revokes them. @throws McpError 'INVALID' if this host has none */
@@ -111,11 +111,11 @@ export class Opener {
     return login.revoke()
   }
 
-  #during<T>(mode: 'quietly' | 'openly', work: () => Promise<T>): Promise<T> {
+  #withLoginMode<T>(mode: 'quietly' | 'openly', work: () => Promise<T>): Promise<T> {
     return this.#login === undefined ? work() : this.#login.during(mode, work)
   }
 
-  #connectOptions(traffic: Traffic, tap: Tap): Parameters<typeof dial>[0]['connect'] {
+  #connectOptions(traffic: Traffic, tap: Tap): Parameters<typeof connectServer>[0]['connect'] {
     const { client, answers, signal, onWarning, onResourceUpdated, onChange } = this.#options
     return {
       ...client,
@@ -124,7 +124,7 @@ export class Opener {
       telemetry: tap.telemetry,
       onWarning,
       onMessage: (direction, message) => {
-        traffic.note(direction, message)
+        traffic.record(direction, message)
         tap.message(direction, message)
         client.onMessage?.(direction, message)
       },
@@ -158,31 +158,31 @@ interface DialOptions {
   onStart: (pid: number) => void
 }
 
-const modern: readonly ProtocolVersion[] = ['2026-07-28']
-const legacy: readonly ProtocolVersion[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
+const statelessRevisions: readonly ProtocolVersion[] = ['2026-07-28']
+const sessionRevisions: readonly ProtocolVersion[] = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
 const probeTimeoutMs = 5_000
-const minMs = 1_000
+const minRetryMs = 1_000
 /** Allows large results, which are stored whole and read in parts, but bounds a message. */
 const maxMessageBytes = 16_777_216
 
 type Negotiated = DialOptions & { launch: SandboxedCommand['launch'] | undefined }
 
 /** Connects to a server, in a sandbox if it is configured with one. */
-async function dial(options: DialOptions): Promise<Client> {
+async function connectServer(options: DialOptions): Promise<Client> {
   const { config } = options
   if ('url' in config) return findRevision({ ...options, launch: undefined })
   const { onWarning } = options.connect
-  const box = await sandboxed(config, {
+  const sandbox = await sandboxed(config, {
     roots: config.sandbox ? await options.agreedRoots() : [],
     ...(onWarning !== undefined && { onWarning }),
   })
   try {
-    const client = await findRevision({ ...options, launch: box.launch })
-    client.closed.then(() => box.closed())
+    const client = await findRevision({ ...options, launch: sandbox.launch })
+    client.closed.then(() => sandbox.closed())
     return client
   } catch (error) {
-    await box.closed()
-    throw withAdvice(error, await box.advice())
+    await sandbox.closed()
+    throw withAdvice(error, await sandbox.advice())
   }
 }
 
@@ -200,17 +200,17 @@ async function findRevision(options: Negotiated): Promise<Client> {
   const { identity, eras, withinMs } = options
   const since = performance.now()
   const allowed = revisionsFor(options)
-  const older = allowed.filter((version) => legacy.includes(version))
-  const known = eras.get(identity)
-  if (known?.era === 'session' && older.length > 0 && older.length < allowed.length) {
+  const sessionAllowed = allowed.filter((version) => sessionRevisions.includes(version))
+  const knownEra = eras.get(identity)
+  if (knownEra?.era === 'session' && sessionAllowed.length > 0 && sessionAllowed.length < allowed.length) {
     try {
-      const client = await negotiate(options, older, withinMs)
-      if (client.server.info?.version !== known.version) eras.forget(identity)
+      const client = await negotiate(options, sessionAllowed, withinMs)
+      if (client.server.info?.version !== knownEra.version) eras.forget(identity)
       return client
     } catch (error) {
       eras.forget(identity)
       const leftMs = withinMs - (performance.now() - since)
-      if (leftMs < minMs || !mayBeOther(error)) throw error
+      if (leftMs < minRetryMs || !mayBeOtherEra(error)) throw error
       return rememberRevision(options, allowed, Math.ceil(leftMs))
     }
   }
@@ -225,7 +225,7 @@ async function rememberRevision(
   const client = await negotiate(options, allowed, withinMs)
   const { era, info } = client.server
   // Without a probe, its support is unknown.
-  if (modern.every((version) => allowed.includes(version))) {
+  if (statelessRevisions.every((version) => allowed.includes(version))) {
     options.eras.put(options.identity, { era, version: info?.version })
   }
   return client
@@ -257,12 +257,12 @@ function negotiate(
 }
 
 function revisionsFor({ config, revisions }: DialOptions): readonly ProtocolVersion[] {
-  const all = revisions ?? [...legacy, ...modern]
+  const all = revisions ?? [...sessionRevisions, ...statelessRevisions]
   const { era = 'auto' } = config
   if (era === 'auto') return all
-  const wanted = era === 'modern' ? modern : legacy
-  const both = all.filter((version) => wanted.includes(version))
-  if (both.length > 0) return both
+  const wantedRevisions = era === 'modern' ? statelessRevisions : sessionRevisions
+  const allowed = all.filter((version) => wantedRevisions.includes(version))
+  if (allowed.length > 0) return allowed
   throw new McpError(
     'VERSION_MISMATCH',
     `Its configuration sets "era" to ${era}, and this host speaks ${all.join(', ')}`,
@@ -270,13 +270,14 @@ function revisionsFor({ config, revisions }: DialOptions): readonly ProtocolVers
 }
 
 /** Whether a failure may come from a changed era; an unreachable server is no evidence of that. */
-function mayBeOther(error: unknown): boolean {
+function mayBeOtherEra(error: unknown): boolean {
   if (!(error instanceof McpError)) return true
   const { code, details } = error
   if (code === 'CONNECT_FAILED') return typeof details['code'] !== 'string'
   return !['UNAUTHORIZED', 'TIMEOUT', 'CANCELLED'].includes(code)
 }
 
+/** The server of a connection, and how it is opened and observed. */
 export interface ConnectionOptions {
   name: string
   config: ServerConfig
@@ -326,12 +327,12 @@ interface StderrFilterBounds {
   windowMs: number
 }
 
-const bounds: StderrFilterBounds = { maxChars: 262_144, windowMs: 60_000 }
+const stderrLimits: StderrFilterBounds = { maxChars: 262_144, windowMs: 60_000 }
 
 /** Emits text up to a limit per time window; the rest is counted and reported once. */
 export class StderrFilter {
-  readonly #pass: (text: string) => void
-  readonly #emit: (message: string) => void
+  readonly #emitText: (text: string) => void
+  readonly #warn: (message: string) => void
   readonly #maxChars: number
   readonly #windowMs: number
   readonly #now: () => number
@@ -342,11 +343,11 @@ export class StderrFilter {
   constructor(
     pass: (text: string) => void,
     warn: (message: string) => void,
-    { maxChars, windowMs }: StderrFilterBounds = bounds,
+    { maxChars, windowMs }: StderrFilterBounds = stderrLimits,
     now: () => number = () => performance.now(),
   ) {
-    this.#pass = pass
-    this.#emit = warn
+    this.#emitText = pass
+    this.#warn = warn
     this.#maxChars = maxChars
     this.#windowMs = windowMs
     this.#now = now
@@ -361,16 +362,16 @@ export class StderrFilter {
     this.#chars += start.length
     const first = this.#suppressed === 0
     this.#suppressed += text.length - start.length
-    if (start !== '') this.#pass(start)
+    if (start !== '') this.#emitText(start)
     if (first && this.#suppressed > 0) {
-      this.#emit(`It writes more to stderr than is shown: over ${this.#maxChars} characters in a minute`)
+      this.#warn(`It writes more to stderr than is shown: over ${this.#maxChars} characters in a minute`)
     }
   }
 
   /** Reports how much was dropped, and starts a new window. */
   end(): void {
     if (this.#suppressed > 0)
-      this.#emit(`${this.#suppressed} characters that it wrote to stderr were not shown`)
+      this.#warn(`${this.#suppressed} characters that it wrote to stderr were not shown`)
     this.#suppressed = 0
     this.#chars = 0
   }

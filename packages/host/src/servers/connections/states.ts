@@ -16,13 +16,13 @@ export function isUp({ state }: Pick<ConnectionState, 'state'>): boolean {
 }
 
 /** Whether a connection attempt is running, so that waiting makes sense. */
-export function isComing({ state }: Pick<ConnectionState, 'state'>): boolean {
+export function isConnecting({ state }: Pick<ConnectionState, 'state'>): boolean {
   return state === 'connecting' || state === 'reconnecting'
 }
 
 /** Whether the lists of this state are valid. */
 export function hasLists({ state }: Pick<ConnectionState, 'state'>): boolean {
-  return isUp({ state }) || isComing({ state }) || state === 'asleep'
+  return isUp({ state }) || isConnecting({ state }) || state === 'asleep'
 }
 
 const stateText: Readonly<Partial<Record<ConnectionState['state'], string>>> = {
@@ -36,10 +36,10 @@ export function notConnected(
   what: string,
   state: ConnectionState,
 ): FixableError {
-  const why = 'reason' in state ? ` (${state.reason})` : ''
+  const reasonText = 'reason' in state ? ` (${state.reason})` : ''
   return new FixableError(
     code,
-    `${what}: ${stateText[state.state] ?? state.state}${why}`,
+    `${what}: ${stateText[state.state] ?? state.state}${reasonText}`,
     'fixes' in state ? state.fixes : [],
   )
 }
@@ -77,21 +77,21 @@ export function failedState({
   unapproved,
   signsIn,
 }: ConnectFailure): StateDetails {
-  const why = { reason, ...(failure !== undefined && { error: failure }) }
+  const reasonText = { reason, ...(failure !== undefined && { error: failure }) }
   if (unapproved) {
-    return { state: 'needs-approval', ...why, fixes: [{ action: 'approve', server: name }] }
+    return { state: 'needs-approval', ...reasonText, fixes: [{ action: 'approve', server: name }] }
   }
-  if (failure?.code === 'UNAUTHORIZED' && signsIn && canHelp(failure)) {
-    return { state: 'needs-sign-in', ...why, fixes: [{ action: 'sign-in', server: name }] }
+  if (failure?.code === 'UNAUTHORIZED' && signsIn && loginCanHelp(failure)) {
+    return { state: 'needs-sign-in', ...reasonText, fixes: [{ action: 'sign-in', server: name }] }
   }
-  return { state: 'failed', ...why, fixes: failure?.fixes ?? fixesFor(name, config, failure) }
+  return { state: 'failed', ...reasonText, fixes: failure?.fixes ?? fixesFor(name, config, failure) }
 }
 
 /**
  * Whether a login can help: not if the server refuses a request without naming credentials that it would accept, or if the
  * login lacks what only the configuration can add.
  */
-function canHelp(failure: Failure): boolean {
+function loginCanHelp(failure: Failure): boolean {
   const { data } = failure
   const isForbidden = isRecord(data) && data['status'] === 403 && data['challenge'] === undefined
   return !isForbidden && missingForLogin(failure) === undefined

@@ -22,12 +22,12 @@ import type {
   ServerConfig,
   StdioServerConfig,
 } from '../../types/index.ts'
-import { everyKind, refreshLists } from '../connections/lists.ts'
+import { allKinds, refreshLists } from '../connections/lists.ts'
 import type { Login } from '../login/login.ts'
 import { fetchIn, shownProxy } from '../network/fetch.ts'
 import { sandboxReady } from '../sandbox/ready.ts'
 import { type SandboxedCommand, sandboxed } from '../sandbox/sandbox.ts'
-import { askHttp, checkAccess, greetTls, openPort, readAddress, resolveName } from './network.ts'
+import { checkAccess, openPort, readAddress, resolveName, sendPing, startTls } from './network.ts'
 import { DoctorSteps, type Finding, StepFailure } from './steps.ts'
 
 interface DiagnoseOptions {
@@ -43,8 +43,8 @@ interface DiagnoseOptions {
   signal: AbortSignal
 }
 
-const connectMs = 15_000
-const listMs = 10_000
+const defaultConnectTimeoutMs = 15_000
+const listTimeoutMs = 10_000
 const maxOutputChars = 4_096
 
 /** Diagnoses a server step by step, each with a finding and a fix. */
@@ -53,9 +53,9 @@ export async function diagnoseServer(
   config: ServerConfig,
   { prepare, shown, onStep, login, env, signal }: DiagnoseOptions,
 ): Promise<DoctorReport> {
-  const chart = new DoctorSteps((step) => onStep?.(shown(step)))
+  const steps = new DoctorSteps((step) => onStep?.(shown(step)))
   const isOfFolder = config.from?.layer === 'project'
-  const ready = await chart.step('variables', async () => {
+  const resolvedConfig = await steps.step('variables', async () => {
     try {
       return {
         finding: { message: `${isOfFolder ? 'consent is given, and ' : ''}all variables are set` },
@@ -70,45 +70,50 @@ export async function diagnoseServer(
       )
     }
   })
-  if (ready !== undefined) {
-    if ('url' in ready) await diagnoseAddress(server, ready, chart, { login, env, signal })
-    else await diagnoseProgram(ready, chart, signal)
+  if (resolvedConfig !== undefined) {
+    if ('url' in resolvedConfig) await diagnoseAddress(server, resolvedConfig, steps, { login, env, signal })
+    else await diagnoseProgram(resolvedConfig, steps, signal)
   }
-  const report = chart.report(server)
+  const report = steps.report(server)
   return { ...report, steps: report.steps.map(shown) }
 }
 
 async function diagnoseProgram(
   config: StdioServerConfig,
-  chart: DoctorSteps,
+  steps: DoctorSteps,
   signal: AbortSignal,
 ): Promise<void> {
-  await chart.step('environment', async () => ({ finding: checkEnvironment(config), found: true }))
-  const program = await chart.step('command', () => findProgram(config))
-  await chart.step('executable', () => mayRun(program ?? ''))
-  const box = config.sandbox ? await chart.step('sandbox', () => enclosed(config)) : undefined
+  await steps.step('environment', async () => ({ finding: checkEnvironment(config), found: true }))
+  const program = await steps.step('command', () => findProgram(config))
+  await steps.step('executable', () => checkExecutable(program ?? ''))
+  const sandbox = config.sandbox ? await steps.step('sandbox', () => checkSandbox(config)) : undefined
   let stderr = ''
-  let tried: Tried | undefined
-  await chart.step('start', async () => {
+  let attempt: ConnectionAttempt | undefined
+  await steps.step('start', async () => {
     const onStderr = (text: string): void => {
       stderr = (stderr + text).slice(-maxOutputChars)
     }
-    tried = await tryToConnect(stdio({ ...(box?.launch ?? config), onStderr }), options(config, signal))
-    return checkStart(tried, stderr)
+    attempt = await tryToConnect(
+      stdio({ ...(sandbox?.launch ?? config), onStderr }),
+      connectOptions(config, signal),
+    )
+    return checkStart(attempt, stderr)
   })
-  await finish(chart, () => tried, 'output')
-  await box?.closed()
+  await runProtocolSteps(steps, () => attempt, 'output')
+  await sandbox?.closed()
 }
 
-async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; found: SandboxedCommand }> {
-  const ready = await sandboxReady()
-  if (!ready.ready) throw new StepFailure(ready.reason, ready.advice)
+async function checkSandbox(
+  config: StdioServerConfig,
+): Promise<{ finding: Finding; found: SandboxedCommand }> {
+  const resolvedConfig = await sandboxReady()
+  if (!resolvedConfig.ready) throw new StepFailure(resolvedConfig.reason, resolvedConfig.advice)
   const launch = await sandboxed(config)
-  const limits = Object.entries(ready.unenforced).map(
+  const limits = Object.entries(resolvedConfig.unenforced).map(
     ([name, reason]) => `; "${name}" is not enforced here, as ${reason}`,
   )
   return {
-    finding: { message: `bubblewrap ${ready.version} can create one${limits.join('')}` },
+    finding: { message: `bubblewrap ${resolvedConfig.version} can create one${limits.join('')}` },
     found: launch,
   }
 }
@@ -116,72 +121,78 @@ async function enclosed(config: StdioServerConfig): Promise<{ finding: Finding; 
 async function diagnoseAddress(
   server: string,
   config: HttpServerConfig,
-  chart: DoctorSteps,
+  steps: DoctorSteps,
   { login, env, signal }: Pick<DiagnoseOptions, 'login' | 'env' | 'signal'>,
 ): Promise<void> {
-  const url = await chart.step('address', async () => readAddress(config.url, env))
+  const url = await steps.step('address', async () => readAddress(config.url, env))
   const fetch = fetchIn(env)
   const headers = config.headers ?? {}
-  if (url?.proxy !== undefined) chart.skip('dns', `the proxy ${shownProxy(url.proxy)} resolves the name`)
-  else await chart.step('dns', () => needed(url, resolveName))
-  await chart.step('tcp', () => needed(url, (at) => openPort(at, signal)))
-  if (url?.url.protocol === 'http:') chart.skip('tls', 'the address is http')
-  else await chart.step('tls', () => needed(url, (at) => greetTls(at, signal)))
-  const answer = await chart.step('http', () => needed(url, (at) => askHttp(at, headers, fetch, signal)))
-  const known = Object.keys(headers).some((name) => /authorization|key|token|cookie/i.test(name))
-  let tried: Tried | undefined
+  if (url?.proxy !== undefined) steps.skip('dns', `the proxy ${shownProxy(url.proxy)} resolves the name`)
+  else await steps.step('dns', () => withResult(url, resolveName))
+  await steps.step('tcp', () => withResult(url, (at) => openPort(at, signal)))
+  if (url?.url.protocol === 'http:') steps.skip('tls', 'the address is http')
+  else await steps.step('tls', () => withResult(url, (at) => startTls(at, signal)))
+  const answer = await steps.step('http', () => withResult(url, (at) => sendPing(at, headers, fetch, signal)))
+  const hasCredentialHeader = Object.keys(headers).some((name) =>
+    /authorization|key|token|cookie/i.test(name),
+  )
+  let attempt: ConnectionAttempt | undefined
   const signedIn = answer?.status === 401 ? await login(config) : undefined
   if (signedIn !== undefined) {
     const { auth } = signedIn
     const target = http(config.url, { headers, fetch, auth })
-    tried = await signedIn.during('quietly', () => tryToConnect(target, options(config, signal)))
+    attempt = await signedIn.during('quietly', () => tryToConnect(target, connectOptions(config, signal)))
   }
-  await chart.step('auth', async () =>
-    tried?.client === undefined
-      ? needed(answer, async (found) =>
-          checkAccess(found, { server, hasCredentials: known, canSignIn: signedIn !== undefined }),
+  await steps.step('auth', async () =>
+    attempt?.client === undefined
+      ? withResult(answer, async (found) =>
+          checkAccess(found, {
+            server,
+            hasCredentials: hasCredentialHeader,
+            canSignIn: signedIn !== undefined,
+          }),
         )
       : { finding: { message: 'the stored login is accepted' }, found: true },
   )
   if (answer !== undefined && answer.status !== 401 && answer.status !== 403)
-    tried = await tryToConnect(http(config.url, { headers, fetch }), options(config, signal))
-  await finish(chart, () => tried)
+    attempt = await tryToConnect(http(config.url, { headers, fetch }), connectOptions(config, signal))
+  await runProtocolSteps(steps, () => attempt)
 }
 
 /** The steps for both kinds of server, once connected. */
-async function finish(
-  chart: DoctorSteps,
-  tried: () => Tried | undefined,
-  ...before: 'output'[]
+async function runProtocolSteps(
+  steps: DoctorSteps,
+  attempt: () => ConnectionAttempt | undefined,
+  ...earlierSteps: 'output'[]
 ): Promise<void> {
   try {
-    for (const name of before)
-      await chart.step(name, () => needed(tried(), async (found) => checkOutput(found)))
-    const client = await chart.step('handshake', () =>
-      needed(tried(), async (found) => checkHandshake(found)),
+    for (const name of earlierSteps)
+      await steps.step(name, () => withResult(attempt(), async (found) => checkOutput(found)))
+    const client = await steps.step('handshake', () =>
+      withResult(attempt(), async (found) => checkHandshake(found)),
     )
-    await chart.step('lists', () => needed(client, (found) => checkLists(found, listMs)))
+    await steps.step('lists', () => withResult(client, (found) => checkLists(found, listTimeoutMs)))
   } finally {
-    await tried()?.client?.close()
+    await attempt()?.client?.close()
   }
 }
 
-function options(
+function connectOptions(
   config: ServerConfig,
   signal: AbortSignal,
 ): { connectTimeoutMs: number; probeTimeoutMs: number; signal: AbortSignal } {
-  const connectTimeoutMs = config.connectTimeoutMs ?? connectMs
+  const connectTimeoutMs = config.connectTimeoutMs ?? defaultConnectTimeoutMs
   return { connectTimeoutMs, probeTimeoutMs: Math.ceil(connectTimeoutMs / 3), signal }
 }
 
 /** A step that needs the result of an earlier one; not started if that one failed. */
-function needed<T, R>(value: T | undefined, work: (value: T) => Promise<R>): Promise<R> {
+function withResult<T, R>(value: T | undefined, work: (value: T) => Promise<R>): Promise<R> {
   if (value === undefined)
     throw new StepFailure('not checked: an earlier step failed', 'Correct that one first.')
   return work(value)
 }
 
-const firstBytes = 200
+const maxShebangBytes = 200
 const maxNames = 60
 
 /** Finds the file of a command, as the system would. */
@@ -204,28 +215,30 @@ async function findProgram({
   const path = env?.['PATH'] ?? process.env['PATH'] ?? ''
   const file = await programFile(command, { path, cwd: folder, env: process.env })
   if (file !== undefined) return { finding: { message: file }, found: file }
-  throw new StepFailure(`no folder in PATH contains a program "${command}"`, advice(command))
+  throw new StepFailure(`no folder in PATH contains a program "${command}"`, installAdvice(command))
 }
 
 /** Variables that a shell sets for itself. */
-const ofShell: ReadonlySet<string> = new Set(['_', 'OLDPWD', 'PWD', 'SHLVL'])
+const shellVariables: ReadonlySet<string> = new Set(['_', 'OLDPWD', 'PWD', 'SHLVL'])
 
 /** Which environment variables it gets, and which of this process it does not. */
 function checkEnvironment({ env = {}, sandbox }: StdioServerConfig): Finding {
-  const usual = Object.keys(defaultEnvironment())
-  const given = [...new Set([...usual, ...Object.keys(env)])]
-  const withheld = Object.keys(process.env).filter((name) => !given.includes(name) && !ofShell.has(name))
+  const defaultNames = Object.keys(defaultEnvironment())
+  const passedNames = [...new Set([...defaultNames, ...Object.keys(env)])]
+  const withheld = Object.keys(process.env).filter(
+    (name) => !passedNames.includes(name) && !shellVariables.has(name),
+  )
   const inside = sandbox ? ' (its sandbox has a PATH, HOME and LANG of its own)' : ''
-  return { message: `given: ${listed(given)}${inside}; withheld: ${listed(withheld)}` }
+  return { message: `given: ${nameList(passedNames)}${inside}; withheld: ${nameList(withheld)}` }
 }
 
-function listed(names: readonly string[]): string {
+function nameList(names: readonly string[]): string {
   if (names.length === 0) return 'nothing'
   const more = names.length > maxNames ? ` and ${names.length - maxNames} more` : ''
   return `${names.toSorted().slice(0, maxNames).join(', ')}${more}`
 }
 
-async function mayRun(file: string): Promise<{ finding: Finding; found: true }> {
+async function checkExecutable(file: string): Promise<{ finding: Finding; found: true }> {
   try {
     await access(file, constants.X_OK)
   } catch {
@@ -240,8 +253,8 @@ async function mayRun(file: string): Promise<{ finding: Finding; found: true }> 
   return { finding: { message: 'may be started' }, found: true }
 }
 
-function advice(command: string): string {
-  const known: Readonly<Record<string, string>> = {
+function installAdvice(command: string): string {
+  const hasCredentialHeader: Readonly<Record<string, string>> = {
     npx: 'Install Node.js, which brings npx.',
     node: 'Install Node.js.',
     uvx: 'Install uv, which brings uvx.',
@@ -251,14 +264,14 @@ function advice(command: string): string {
     bunx: 'Install Bun, which brings bunx.',
     dnx: 'Install the .NET SDK, which brings dnx.',
   }
-  const hint = Object.hasOwn(known, command) ? known[command] : undefined
+  const hint = Object.hasOwn(hasCredentialHeader, command) ? hasCredentialHeader[command] : undefined
   return hint ?? 'Install it, or write the whole path of the program as "command".'
 }
 
 async function interpreterOf(file: string): Promise<string | undefined> {
   const handle = await open(file, 'r')
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(firstBytes), 0, firstBytes, 0)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxShebangBytes), 0, maxShebangBytes, 0)
     return /^#!\s*(\S+)/.exec(buffer.toString('latin1', 0, bytesRead))?.[1]
   } finally {
     await handle.close()
@@ -273,59 +286,67 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /** A connection attempt, with observations. */
-interface Tried {
+interface ConnectionAttempt {
   client: Client | undefined
   error: unknown
   warnings: string[]
 }
 
 /** Connects and never rejects. */
-async function tryToConnect(target: ClientTransportFactory, options: ConnectOptions): Promise<Tried> {
+async function tryToConnect(
+  target: ClientTransportFactory,
+  connectOptions: ConnectOptions,
+): Promise<ConnectionAttempt> {
   const warnings: string[] = []
   try {
-    const client = await connect(target, { ...options, onWarning: (message) => warnings.push(message) })
+    const client = await connect(target, {
+      ...connectOptions,
+      onWarning: (message) => warnings.push(message),
+    })
     return { client, error: undefined, warnings }
   } catch (error) {
     return { client: undefined, error, warnings }
   }
 }
 
-function checkStart({ error }: Tried, stderr: string): { finding: Finding; found: true } {
+function checkStart({ error }: ConnectionAttempt, stderr: string): { finding: Finding; found: true } {
   if (!(error instanceof McpError)) return { finding: { message: 'it runs' }, found: true }
   const { code, details, message } = error
   if (code === 'CONNECT_FAILED' && !('exitCode' in details))
     throw new StepFailure(message, 'Start it by hand in a terminal to see its output.')
-  const ended = /exited with code|was ended by|closed its/.test(message)
-  if (!ended) return { finding: { message: 'it runs' }, found: true }
+  const hasExited = /exited with code|was ended by|closed its/.test(message)
+  if (!hasExited) return { finding: { message: 'it runs' }, found: true }
   const last = stderr.trim().split('\n').at(-1) ?? ''
-  const advice =
+  const installAdvice =
     last === ''
       ? 'Start it by hand in a terminal to see its output.'
       : 'Its output on stderr says why. It may need an argument, a variable in "env", or a package.'
-  throw new StepFailure(message, advice)
+  throw new StepFailure(message, installAdvice)
 }
 
 /** Whether it writes only protocol messages to stdout. */
-function checkOutput({ client, warnings }: Tried): { finding: Finding; found: true } {
-  const noise = warnings.filter((warning) => warning.startsWith('Ignored output that is not a message'))
-  const [first] = noise
+function checkOutput({ client, warnings }: ConnectionAttempt): { finding: Finding; found: true } {
+  const noiseWarnings = warnings.filter((warning) =>
+    warning.startsWith('Ignored output that is not a message'),
+  )
+  const [first] = noiseWarnings
   if (first === undefined) return { finding: { message: 'only messages' }, found: true }
-  const times = noise.length === 1 ? 'once' : `${noise.length} times`
+  const times = noiseWarnings.length === 1 ? 'once' : `${noiseWarnings.length} times`
   const message = `it wrote text that is not a message to stdout, ${times}; first: ${first.replace(/^Ignored output that is not a message /, '')}`
-  const advice =
+  const installAdvice =
     'Its logs belong on stderr. Look for an option that makes it quiet, or report it to its developer.'
-  if (client === undefined) throw new StepFailure(message, advice)
+  if (client === undefined) throw new StepFailure(message, installAdvice)
   // It is ignored here, but other clients close such a connection.
-  return { finding: { message, note: true, advice }, found: true }
+  return { finding: { message, note: true, advice: installAdvice }, found: true }
 }
 
 /** Whether both sides support a common revision. */
-function checkHandshake({ client, error }: Tried): { finding: Finding; found: Client } {
+function checkHandshake({ client, error }: ConnectionAttempt): { finding: Finding; found: Client } {
   if (client !== undefined) {
     const { info, era, revision } = client.server
-    const who = info === undefined ? 'the server' : `${info.name} ${info.version}`
+    const serverText = info === undefined ? 'the server' : `${info.name} ${info.version}`
     const kind = era === 'stateless' ? 'stateless' : 'with a session'
-    return { finding: { message: `${who} speaks ${revision}, ${kind}` }, found: client }
+    return { finding: { message: `${serverText} speaks ${revision}, ${kind}` }, found: client }
   }
   throw new StepFailure(reasonOf(error), handshakeAdvice(error))
 }
@@ -342,7 +363,7 @@ function handshakeAdvice(error: unknown): string {
 }
 
 async function checkLists(client: Client, withinMs: number): Promise<{ finding: Finding; found: true }> {
-  const { lists, problems } = await refreshLists(client, noLists, everyKind, withinMs)
+  const { lists, problems } = await refreshLists(client, noLists, allKinds, withinMs)
   const [problem] = problems.values()
   if (problem !== undefined)
     throw new StepFailure(
@@ -351,16 +372,16 @@ async function checkLists(client: Client, withinMs: number): Promise<{ finding: 
     )
   const { tools, prompts, resources, templates } = lists
   const message = [
-    counted(tools.length, 'tool'),
-    counted(prompts.length, 'prompt'),
-    counted(resources.length, 'resource'),
-    counted(templates.length, 'template'),
+    countText(tools.length, 'tool'),
+    countText(prompts.length, 'prompt'),
+    countText(resources.length, 'resource'),
+    countText(templates.length, 'template'),
   ].join(', ')
-  const nothing = tools.length + prompts.length + resources.length + templates.length === 0
+  const isEmpty = tools.length + prompts.length + resources.length + templates.length === 0
   return {
     finding: {
       message,
-      ...(nothing && {
+      ...(isEmpty && {
         note: true,
         advice: 'It offers no tools, prompts or resources. It may need an option that selects them.',
       }),
@@ -369,6 +390,6 @@ async function checkLists(client: Client, withinMs: number): Promise<{ finding: 
   }
 }
 
-function counted(count: number, what: string): string {
+function countText(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }

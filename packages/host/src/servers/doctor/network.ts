@@ -11,7 +11,7 @@ import { type Finding, StepFailure } from './steps.ts'
 const stepTimeoutMs = 8_000
 
 /** The parsed URL for the steps. */
-interface Place {
+interface Endpoint {
   url: URL
   host: string
   port: number
@@ -19,17 +19,18 @@ interface Place {
   proxy?: EnvProxy
 }
 
-export function readAddress(text: string, env: ConfigEnvironment): { finding: Finding; found: Place } {
+/** The step `address`. */
+export function readAddress(text: string, env: ConfigEnvironment): { finding: Finding; found: Endpoint } {
   const url = URL.parse(text)
   if (url === null) throw new StepFailure(`"${text}" is not an address`, 'Write it as https://host/path.')
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
   const host = url.hostname.replace(/^\[|\]$/g, '')
   const proxy = proxyFor(url, env)
-  const plain = url.protocol === 'http:' && !/^(?:localhost|127\..*|::1)$/.test(host)
+  const isUnencrypted = url.protocol === 'http:' && !/^(?:localhost|127\..*|::1)$/.test(host)
   return {
     finding: {
       message: url.href,
-      ...(plain && {
+      ...(isUnencrypted && {
         note: true,
         advice: 'Anyone on the network path can read the traffic. Use https where the server offers it.',
       }),
@@ -38,7 +39,8 @@ export function readAddress(text: string, env: ConfigEnvironment): { finding: Fi
   }
 }
 
-export async function resolveName({ host }: Place): Promise<{ finding: Finding; found: string }> {
+/** The step `dns`. */
+export async function resolveName({ host }: Endpoint): Promise<{ finding: Finding; found: string }> {
   if (isIP(host) !== 0) return { finding: { message: `${host} is an IP address` }, found: host }
   try {
     const results = await lookup(host, { all: true })
@@ -58,20 +60,21 @@ export async function resolveName({ host }: Place): Promise<{ finding: Finding; 
   }
 }
 
+/** The step `tcp`, through the proxy if one applies. */
 export async function openPort(
-  { url, host, port, proxy }: Place,
+  { url, host, port, proxy }: Endpoint,
   signal: AbortSignal,
 ): Promise<{ finding: Finding; found: true }> {
   if (proxy !== undefined) {
-    const through = `through the proxy ${shownProxy(proxy)} (${proxy.variable})`
-    if (url.protocol === 'http:') return { finding: { message: through }, found: true }
+    const proxyText = `through the proxy ${shownProxy(proxy)} (${proxy.variable})`
+    if (url.protocol === 'http:') return { finding: { message: proxyText }, found: true }
     const tunnel = await openTunnel(proxy, { host, port }, withTimeout(signal))
     tunnel.destroy()
-    return { finding: { message: `port ${port} is open ${through}` }, found: true }
+    return { finding: { message: `port ${port} is open ${proxyText}` }, found: true }
   }
   const socket = connectTcp({ host, port })
   try {
-    await settled(socket, 'connect', signal)
+    await waitForEvent(socket, 'connect', signal)
     return { finding: { message: `port ${port} is open` }, found: true }
   } catch (error) {
     const code = codeOf(error)
@@ -89,8 +92,9 @@ export async function openPort(
   }
 }
 
-export async function greetTls(
-  { host, port, proxy }: Place,
+/** The step `tls`. */
+export async function startTls(
+  { host, port, proxy }: Endpoint,
   signal: AbortSignal,
 ): Promise<{ finding: Finding; found: true }> {
   const tunnel =
@@ -100,10 +104,10 @@ export async function greetTls(
     ...(isIP(host) === 0 && { servername: host }),
   })
   try {
-    await settled(socket, 'secureConnect', signal)
-    const { valid_to: until } = socket.getPeerCertificate()
+    await waitForEvent(socket, 'secureConnect', signal)
+    const { valid_to: combinedSignal } = socket.getPeerCertificate()
     return {
-      finding: { message: `${socket.getProtocol() ?? 'TLS'}, certificate good until ${until}` },
+      finding: { message: `${socket.getProtocol() ?? 'TLS'}, certificate good until ${combinedSignal}` },
       found: true,
     }
   } catch (error) {
@@ -129,7 +133,7 @@ function tlsAdvice(code: string, proxy: EnvProxy | undefined): string {
 }
 
 /** How the URL responds to a protocol message. */
-interface Answer {
+interface PingResponse {
   status: number
   type: string
   /** Only the HTTP+SSE transport responds here. */
@@ -137,17 +141,18 @@ interface Answer {
   challenge: string | null
 }
 
-export async function askHttp(
-  { url }: Place,
+/** The step `http`: sends a ping, and tries the HTTP+SSE transport if that is refused. */
+export async function sendPing(
+  { url }: Endpoint,
   headers: Readonly<Record<string, string>>,
   fetch: Fetch,
   signal: AbortSignal,
-): Promise<{ finding: Finding; found: Answer }> {
-  const until = AbortSignal.any([signal, AbortSignal.timeout(stepTimeoutMs)])
-  const answer = await request(url, 'POST', headers, fetch, until)
+): Promise<{ finding: Finding; found: PingResponse }> {
+  const combinedSignal = AbortSignal.any([signal, AbortSignal.timeout(stepTimeoutMs)])
+  const answer = await request(url, 'POST', headers, fetch, combinedSignal)
   const { status } = answer
   if (status === 404 || status === 405 || status === 400) {
-    const stream = await request(url, 'GET', headers, fetch, until)
+    const stream = await request(url, 'GET', headers, fetch, combinedSignal)
     if (stream.status === 200 && stream.type.startsWith('text/event-stream')) {
       const message = 'it speaks only the older HTTP+SSE transport'
       const advice = 'It works. Ask its operator for Streamable HTTP, which replaced this in 2025.'
@@ -216,8 +221,9 @@ async function request(
   }
 }
 
+/** The step `auth`. */
 export function checkAccess(
-  { status, challenge }: Answer,
+  { status, challenge }: PingResponse,
   { server, hasCredentials, canSignIn }: { server: string; hasCredentials: boolean; canSignIn: boolean },
 ): { finding: Finding; found: true } {
   if (status === 401) {
@@ -251,7 +257,7 @@ function withTimeout(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(stepTimeoutMs)])
 }
 
-function settled(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
+function waitForEvent(socket: Socket, event: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     withTimeout(signal).addEventListener('abort', () =>
       reject(Object.assign(new Error('no answer'), { code: 'no answer' })),

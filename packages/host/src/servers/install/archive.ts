@@ -32,50 +32,50 @@ const locatorSize = 20
 const entrySize = 46
 const maxCommentChars = 65_535
 /** Below this size the compression ratio is not checked. */
-const smallFile = 1_000_000
+const minRatioBytes = 1_000_000
 const typeMask = 0o170000
-const regular = 0o100000
-const folder = 0o040000
+const fileType = 0o100000
+const folderType = 0o040000
 
 /**
  * The files of a zip archive. Its whole directory is checked before anything is unpacked.
  * @throws McpError 'INVALID' for an invalid archive or one with paths outside it, 'LIMIT' for one that is too large
  */
-export function unpacked(bytes: Uint8Array): PackedFile[] {
-  const entries = directory(bytes)
+export function unpackArchive(bytes: Uint8Array): PackedFile[] {
+  const entries = readDirectory(bytes)
   const files = new Map<string, Entry>()
-  const folded = new Set<string>()
-  let packed = 0
+  const lowerCasePaths = new Set<string>()
+  let packedBytes = 0
   let total = 0
   for (const entry of entries) {
     if (entry.name.endsWith('/')) {
-      plainPath(entry.name.slice(0, -1))
+      checkPath(entry.name.slice(0, -1))
       continue
     }
-    const path = plainPath(entry.name)
-    if (folded.has(path.toLowerCase())) throw invalid(`holds "${oneLine(path)}" twice`)
-    folded.add(path.toLowerCase())
+    const path = checkPath(entry.name)
+    if (lowerCasePaths.has(path.toLowerCase())) throw invalidBundle(`holds "${oneLine(path)}" twice`)
+    lowerCasePaths.add(path.toLowerCase())
     const type = entry.mode & typeMask
-    if (type !== 0 && type !== regular && type !== folder) {
-      throw invalid(`contains "${oneLine(path)}", which is a link or a device`)
+    if (type !== 0 && type !== fileType && type !== folderType) {
+      throw invalidBundle(`contains "${oneLine(path)}", which is a link or a device`)
     }
     if (entry.encrypted || (entry.method !== 0 && entry.method !== 8)) {
-      throw invalid(`contains "${oneLine(path)}" in an unsupported compression method`)
+      throw invalidBundle(`contains "${oneLine(path)}" in an unsupported compression method`)
     }
-    packed += entry.packed
-    if (packed > bytes.length) throw invalid(`is damaged: "${oneLine(path)}" exists twice`)
+    packedBytes += entry.packed
+    if (packedBytes > bytes.length) throw invalidBundle(`is damaged: "${oneLine(path)}" exists twice`)
     total += entry.size
-    if (total > limits.bytes) throw tooLarge(`unpacks to more than ${limits.bytes} bytes`)
-    if (entry.size > smallFile && entry.size > entry.packed * limits.ratio) {
-      throw tooLarge(`contains "${oneLine(path)}", whose compression ratio is too high`)
+    if (total > limits.bytes) throw bundleTooLarge(`unpacks to more than ${limits.bytes} bytes`)
+    if (entry.size > minRatioBytes && entry.size > entry.packed * limits.ratio) {
+      throw bundleTooLarge(`contains "${oneLine(path)}", whose compression ratio is too high`)
     }
     files.set(entry.name, entry)
   }
-  for (const path of folded) {
+  for (const path of lowerCasePaths) {
     const parts = path.split('/')
     for (let n = 1; n < parts.length; n++) {
-      if (folded.has(parts.slice(0, n).join('/')))
-        throw invalid(`contains "${oneLine(path)}" inside of a file`)
+      if (lowerCasePaths.has(parts.slice(0, n).join('/')))
+        throw invalidBundle(`contains "${oneLine(path)}" inside of a file`)
     }
   }
   let contents: Record<string, Uint8Array>
@@ -88,9 +88,9 @@ export function unpacked(bytes: Uint8Array): PackedFile[] {
   }
   return Array.from(files.values(), ({ name, size, checksum, mode }) => {
     const content = contents[name]
-    if (content?.byteLength !== size) throw invalid(`is damaged: "${oneLine(name)}" is incomplete`)
+    if (content?.byteLength !== size) throw invalidBundle(`is damaged: "${oneLine(name)}" is incomplete`)
     if (crc32(content) !== checksum) {
-      throw invalid(
+      throw invalidBundle(
         `is damaged: "${oneLine(name)}" does not match its checksum in the bundle. Download the bundle again from its publisher`,
       )
     }
@@ -98,40 +98,42 @@ export function unpacked(bytes: Uint8Array): PackedFile[] {
   })
 }
 
-function directory(bytes: Uint8Array): Entry[] {
+function readDirectory(bytes: Uint8Array): Entry[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let end = bytes.length - endSize
-  const last = Math.max(0, end - maxCommentChars)
-  while (end >= last && view.getUint32(end, true) !== endSignature) end--
-  if (end < last || end < 0) throw invalid('is not a bundle: bundles are zip archives')
+  const minOffset = Math.max(0, end - maxCommentChars)
+  while (end >= minOffset && view.getUint32(end, true) !== endSignature) end--
+  if (end < minOffset || end < 0) throw invalidBundle('is not a bundle: bundles are zip archives')
   const count = view.getUint16(end + 10, true)
-  let at = view.getUint32(end + 16, true)
+  let offset = view.getUint32(end + 16, true)
   const isLocated = end >= locatorSize && view.getUint32(end - locatorSize, true) === locatorSignature
-  if (count === 0xffff || at === 0xffffffff || isLocated) {
-    throw tooLarge('is too large (zip64)')
+  if (count === 0xffff || offset === 0xffffffff || isLocated) {
+    throw bundleTooLarge('is too large (zip64)')
   }
   // The unpacking library may use either number, and must see the same directory that is checked here.
-  if (view.getUint16(end + 8, true) !== count) throw invalid('is damaged: its directory has two lengths')
-  if (count > limits.files) throw tooLarge(`contains more than ${limits.files} files`)
+  if (view.getUint16(end + 8, true) !== count)
+    throw invalidBundle('is damaged: its directory has two lengths')
+  if (count > limits.files) throw bundleTooLarge(`contains more than ${limits.files} files`)
   const entries: Entry[] = []
   for (let n = 0; n < count; n++) {
-    if (at + entrySize > end || view.getUint32(at, true) !== entrySignature) {
-      throw invalid('is damaged: its directory cannot be read')
+    if (offset + entrySize > end || view.getUint32(offset, true) !== entrySignature) {
+      throw invalidBundle('is damaged: its directory cannot be read')
     }
-    const nameLength = view.getUint16(at + 28, true)
-    const next = at + entrySize + nameLength + view.getUint16(at + 30, true) + view.getUint16(at + 32, true)
-    const raw = bytes.subarray(at + entrySize, at + entrySize + nameLength)
+    const nameLength = view.getUint16(offset + 28, true)
+    const next =
+      offset + entrySize + nameLength + view.getUint16(offset + 30, true) + view.getUint16(offset + 32, true)
+    const raw = bytes.subarray(offset + entrySize, offset + entrySize + nameLength)
     entries.push({
       name: Buffer.from(raw).toString('utf8'),
-      encrypted: (view.getUint16(at + 8, true) & 1) === 1,
-      method: view.getUint16(at + 10, true),
-      packed: view.getUint32(at + 20, true),
-      size: view.getUint32(at + 24, true),
-      checksum: view.getUint32(at + 16, true),
+      encrypted: (view.getUint16(offset + 8, true) & 1) === 1,
+      method: view.getUint16(offset + 10, true),
+      packed: view.getUint32(offset + 20, true),
+      size: view.getUint32(offset + 24, true),
+      checksum: view.getUint32(offset + 16, true),
       // The upper half is the file mode in archives made on Unix.
-      mode: view.getUint8(at + 5) === 3 ? view.getUint32(at + 38, true) >>> 16 : 0,
+      mode: view.getUint8(offset + 5) === 3 ? view.getUint32(offset + 38, true) >>> 16 : 0,
     })
-    at = next
+    offset = next
   }
   return entries
 }
@@ -139,22 +141,22 @@ function directory(bytes: Uint8Array): Entry[] {
 /** Whether a name is a plain file or folder name on every system. */
 export function isPlainName(name: string): boolean {
   const isDevice = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])\s*(?:\.|$)/i.test(name)
-  const isStrange = [...name].some((char) => char < ' ' || '\\:*?"<>|'.includes(char))
-  return name !== '' && !isDevice && !isStrange && !/[. ]$/.test(name)
+  const hasReservedCharacter = [...name].some((char) => char < ' ' || '\\:*?"<>|'.includes(char))
+  return name !== '' && !isDevice && !hasReservedCharacter && !/[. ]$/.test(name)
 }
 
 /** A path inside the target folder. */
-function plainPath(name: string): string {
+function checkPath(name: string): string {
   if (name.length > 1_000 || !name.split('/').every(isPlainName)) {
-    throw invalid(`contains "${oneLine(name)}", which is not a plain path inside of it`)
+    throw invalidBundle(`contains "${oneLine(name)}", which is not a plain path inside of it`)
   }
   return name
 }
 
-function invalid(what: string): McpError {
+function invalidBundle(what: string): McpError {
   return new McpError('INVALID', `The bundle ${what}`)
 }
 
-function tooLarge(what: string): McpError {
+function bundleTooLarge(what: string): McpError {
   return new McpError('LIMIT', `The bundle ${what}`)
 }

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto'
 import { chmod, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import { McpError } from '@jackfield/sdk'
-import { givenValues, partsOf } from '../../config/variables.ts'
+import { displayedValues, partsOf } from '../../config/variables.ts'
 import { inWords, isRecord, type JsonRecord, parsed } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { InstallPlan, NeededValue, StdioServerConfig, TrustFinding } from '../../types/index.ts'
 import { scanCommand } from '../launch/command-scan.ts'
-import { isPlainName, type PackedFile, unpacked } from './archive.ts'
-import { commandOf, given, placeholderFor, wordsOf } from './plan.ts'
+import { isPlainName, type PackedFile, unpackArchive } from './archive.ts'
+import { commandOf, placeholderFor, valuesOf, wordsOf } from './plan.ts'
 
 /** Where bundles are unpacked, and the values of their variables. */
 export interface BundleOptions {
@@ -36,11 +36,12 @@ export interface Bundle {
   unpack(): Promise<void>
 }
 
-const variable = /\$\{(__dirname|HOME|DESKTOP|DOCUMENTS|DOWNLOADS|pathSeparator|\/|user_config\.([^}]+))\}/g
-const whole = /^\$\{user_config\.([^}]+)\}$/
+const variablePattern =
+  /\$\{(__dirname|HOME|DESKTOP|DOCUMENTS|DOWNLOADS|pathSeparator|\/|user_config\.([^}]+))\}/g
+const wholeVariablePattern = /^\$\{user_config\.([^}]+)\}$/
 /** Bytes at the end of a bundle in which a signature is searched for. */
 const maxSignature = 65_536
-const named: Readonly<Record<string, string>> = {
+const homeFolders: Readonly<Record<string, string>> = {
   DESKTOP: 'Desktop',
   DOCUMENTS: 'Documents',
   DOWNLOADS: 'Downloads',
@@ -51,7 +52,7 @@ const named: Readonly<Record<string, string>> = {
  * @throws McpError 'INVALID' for an unusable one, 'LIMIT' for one that is too large
  */
 export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
-  const files = unpacked(bytes)
+  const files = unpackArchive(bytes)
   const manifestFile = files.find(({ path }) => path === 'manifest.json')
   if (manifestFile === undefined) throw new McpError('INVALID', 'The bundle has no manifest.json')
   const manifest = readManifest(
@@ -63,13 +64,13 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
   const needs = manifest.needs.map(
     (need): NeededValue => ({
       ...need,
-      ...(need.default !== undefined && { default: withFolders(need.default, folder, options.home) }),
+      ...(need.default !== undefined && { default: expandFolders(need.default, folder, options.home) }),
       ...(manifest.sensitive.has(need.id) && { secret: `${name}.${need.id}`.replaceAll('}', '') }),
     }),
   )
   const start = manifest.start
   const publisher = options.publisher ?? manifest.author
-  const shown = started(start, folder, options.home, (id) => [`\${user_config.${id}}`])
+  const displayedCommand = startCommand(start, folder, options.home, (id) => [`\${user_config.${id}}`])
   return {
     folder,
     hash: createHash('sha256').update(bytes).digest('hex'),
@@ -77,18 +78,19 @@ export function readBundle(bytes: Uint8Array, options: BundleOptions): Bundle {
       name,
       version: manifest.version,
       ...(publisher !== undefined && { publisher }),
-      command: commandOf(shown),
-      words: wordsOf(shown),
-      given: givenValues(shown.env),
+      command: commandOf(displayedCommand),
+      words: wordsOf(displayedCommand),
+      given: displayedValues(displayedCommand.env),
       needs,
-      findings: [...scanCommand(shown), ...signatureFindings(bytes)],
+      findings: [...scanCommand(displayedCommand), ...signatureFindings(bytes)],
       config: (values) =>
-        started(start, folder, options.home, (id) => {
+        startCommand(start, folder, options.home, (id) => {
           const need = needs.find((one) => one.id === id)
-          if (need === undefined) throw invalid(`uses "${oneLine(id)}", which is not among its user_config`)
+          if (need === undefined)
+            throw invalidBundle(`uses "${oneLine(id)}", which is not among its user_config`)
           if (need.secret !== undefined)
-            return need.required || has(values, id) ? [placeholderFor(need, '')] : []
-          return given(need, values).map((value) => placeholderFor(need, value))
+            return need.required || hasValue(values, id) ? [placeholderFor(need, '')] : []
+          return valuesOf(need, values).map((value) => placeholderFor(need, value))
         }),
     },
     unpack: () => unpackInto(folder, files),
@@ -108,72 +110,72 @@ export async function removeBundle(folder: string): Promise<void> {
 }
 
 /** The command of the server with all variables expanded. An argument that is a list value becomes several arguments. */
-function started(
+function startCommand(
   { command, args, env }: BundleCommand,
   folder: string,
   home: string,
   value: (id: string) => readonly string[],
 ): StdioServerConfig {
   const text = (written: string): string => {
-    refuseOthers(written)
-    return written.replace(variable, (same: string, name: string, id: string | undefined) =>
+    checkVariables(written)
+    return written.replace(variablePattern, (same: string, name: string, id: string | undefined) =>
       id === undefined ? (folderOf(name, folder, home) ?? same) : value(id).join(','),
     )
   }
-  const several = (written: string): readonly string[] => {
-    const [, id] = whole.exec(written) ?? []
+  const argumentsOf = (written: string): readonly string[] => {
+    const [, id] = wholeVariablePattern.exec(written) ?? []
     return id === undefined ? [text(written)] : value(id)
   }
-  const given = Object.entries(env).flatMap(([name, written]): [string, string][] => {
-    const [, id] = whole.exec(written) ?? []
+  const envEntries = Object.entries(env).flatMap(([name, written]): [string, string][] => {
+    const [, id] = wholeVariablePattern.exec(written) ?? []
     return id !== undefined && value(id).length === 0 ? [] : [[name, text(written)]]
   })
   return {
     command: text(command),
-    args: args.flatMap(several),
-    ...(given.length > 0 && { env: Object.fromEntries(given) }),
+    args: args.flatMap(argumentsOf),
+    ...(envEntries.length > 0 && { env: Object.fromEntries(envEntries) }),
     cwd: folder,
   }
 }
 
 /** A bundle must not read variables and files of this machine. */
-function refuseOthers(written: string): void {
-  const rest = written.replace(variable, '')
+function checkVariables(written: string): void {
+  const rest = written.replace(variablePattern, '')
   const read = partsOf(rest)
   if ('parts' in read && read.parts.every(({ kind }) => kind === 'text')) return
   throw new McpError('INVALID', `The bundle uses a variable that bundles do not have: ${oneLine(written)}`)
 }
 
-function withFolders(text: string, folder: string, home: string): string {
-  return text.replace(variable, (same: string, name: string) => folderOf(name, folder, home) ?? same)
+function expandFolders(text: string, folder: string, home: string): string {
+  return text.replace(variablePattern, (same: string, name: string) => folderOf(name, folder, home) ?? same)
 }
 
 function folderOf(name: string, folder: string, home: string): string | undefined {
   if (name === '__dirname') return folder
   if (name === 'HOME') return home
   if (name === 'pathSeparator' || name === '/') return sep
-  const own = named[name]
-  return own === undefined ? undefined : join(home, own)
+  const platformConfig = homeFolders[name]
+  return platformConfig === undefined ? undefined : join(home, platformConfig)
 }
 
-function has(values: Readonly<Record<string, readonly string[]>>, id: string): boolean {
+function hasValue(values: Readonly<Record<string, readonly string[]>>, id: string): boolean {
   return Object.hasOwn(values, id) && (values[id] ?? []).length > 0
 }
 
 async function unpackInto(folder: string, files: readonly PackedFile[]): Promise<void> {
   await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
-  const draft = await mkdtemp(join(dirname(folder), '.unpacking-'))
+  const temporaryFolder = await mkdtemp(join(dirname(folder), '.unpacking-'))
   try {
     for (const { path, bytes, executable } of files) {
-      const file = join(draft, ...path.split('/'))
+      const file = join(temporaryFolder, ...path.split('/'))
       await mkdir(dirname(file), { recursive: true, mode: 0o700 })
       await writeFile(file, bytes, { mode: executable ? 0o700 : 0o600, flag: 'wx' })
     }
-    await chmod(draft, 0o700)
+    await chmod(temporaryFolder, 0o700)
     await rm(folder, { recursive: true, force: true })
-    await rename(draft, folder)
+    await rename(temporaryFolder, folder)
   } catch (error) {
-    await rm(draft, { recursive: true, force: true })
+    await rm(temporaryFolder, { recursive: true, force: true })
     throw error
   }
 }
@@ -213,56 +215,59 @@ const plainVersion = /^[A-Za-z0-9][\w.+-]{0,99}$/
  */
 export function readManifest(text: string, platform: NodeJS.Platform): Manifest {
   const value = parsed(text)
-  if (value === undefined) throw invalid('has a manifest.json that is not JSON')
-  const manifest = object(value, 'manifest.json')
-  const form = inWords(manifest['manifest_version'] ?? manifest['dxt_version'])
-  if (!versions.includes(form)) {
-    throw invalid(`is written for manifest version ${oneLine(form)}; known here are ${versions.join(', ')}`)
+  if (value === undefined) throw invalidBundle('has a manifest.json that is not JSON')
+  const manifest = requireObject(value, 'manifest.json')
+  const manifestVersion = inWords(manifest['manifest_version'] ?? manifest['dxt_version'])
+  if (!versions.includes(manifestVersion)) {
+    throw invalidBundle(
+      `is written for manifest version ${oneLine(manifestVersion)}; known here are ${versions.join(', ')}`,
+    )
   }
-  const name = string(manifest['name'], 'name')
-  const version = string(manifest['version'], 'version')
+  const name = requireString(manifest['name'], 'name')
+  const version = requireString(manifest['version'], 'version')
   const isFolder = plainName.test(name) && plainVersion.test(version)
   if (!isFolder || ![name, version].every(isPlainName)) {
-    throw invalid('has a name or a version that cannot be the name of a folder')
+    throw invalidBundle('has a name or a version that cannot be the name of a folder')
   }
   const { platforms } = isRecord(manifest['compatibility']) ? manifest['compatibility'] : {}
   if (Array.isArray(platforms) && !platforms.includes(platform)) {
-    throw invalid(`is made for ${oneLine(platforms.map(inWords).join(', '))}, and this is ${platform}`)
+    throw invalidBundle(`is made for ${oneLine(platforms.map(inWords).join(', '))}, and this is ${platform}`)
   }
   const { author, user_config: userConfig = {} } = manifest
-  const by = isRecord(author) ? author['name'] : author
-  const needs = Object.entries(object(userConfig, 'user_config'))
+  const authorName = isRecord(author) ? author['name'] : author
+  const needs = Object.entries(requireObject(userConfig, 'user_config'))
   return {
     name,
     version,
-    ...(typeof by === 'string' && { author: by }),
-    start: startOf(object(manifest['server'], 'server'), platform),
-    needs: needs.map(([id, item]) => needOf(id, object(item, `user_config.${id}`))),
+    ...(typeof authorName === 'string' && { author: authorName }),
+    start: readCommand(requireObject(manifest['server'], 'server'), platform),
+    needs: needs.map(([id, item]) => readNeed(id, requireObject(item, `user_config.${id}`))),
     sensitive: new Set(
       needs.flatMap(([id, item]) => (isRecord(item) && item['sensitive'] === true ? [id] : [])),
     ),
   }
 }
 
-function startOf(server: JsonRecord, platform: NodeJS.Platform): BundleCommand {
+function readCommand(server: JsonRecord, platform: NodeJS.Platform): BundleCommand {
   const { type, entry_point: entry, mcp_config: written } = server
-  const config = written === undefined ? defaultFor(type, entry) : object(written, 'server.mcp_config')
+  const config =
+    written === undefined ? defaultCommand(type, entry) : requireObject(written, 'server.mcp_config')
   const { platform_overrides: overrides } = config
-  const own = isRecord(overrides) && isRecord(overrides[platform]) ? overrides[platform] : {}
-  const merged: JsonRecord = { ...config, ...own }
+  const platformConfig = isRecord(overrides) && isRecord(overrides[platform]) ? overrides[platform] : {}
+  const merged: JsonRecord = { ...config, ...platformConfig }
   const { args = [] } = merged
   if (!Array.isArray(args) || args.some((arg) => typeof arg !== 'string')) {
-    throw invalid('has arguments that are not a list of strings')
+    throw invalidBundle('has arguments that are not a list of strings')
   }
   return {
-    command: string(merged['command'], 'server.mcp_config.command'),
+    command: requireString(merged['command'], 'server.mcp_config.command'),
     args: args.map(String),
-    env: { ...record(config['env']), ...record(own['env']) },
+    env: { ...stringRecord(config['env']), ...stringRecord(platformConfig['env']) },
   }
 }
 
-function defaultFor(type: unknown, entry: unknown): JsonRecord {
-  const file = `\${__dirname}/${string(entry, 'server.entry_point')}`
+function defaultCommand(type: unknown, entry: unknown): JsonRecord {
+  const file = `\${__dirname}/${requireString(entry, 'server.entry_point')}`
   switch (type) {
     case 'node':
       return { command: 'node', args: [file] }
@@ -273,48 +278,48 @@ function defaultFor(type: unknown, entry: unknown): JsonRecord {
     case 'binary':
       return { command: file, args: [] }
     default:
-      throw invalid(
+      throw invalidBundle(
         `has a server of the type ${oneLine(inWords(type))}; known are node, python, binary and uv`,
       )
   }
 }
 
-function needOf(id: string, item: JsonRecord): Omit<NeededValue, 'secret'> {
+function readNeed(id: string, item: JsonRecord): Omit<NeededValue, 'secret'> {
   const { type, title, description, required, multiple, min, max } = item
   const kind = Object.hasOwn(kinds, inWords(type)) ? kinds[inWords(type)] : undefined
   if (kind === undefined)
-    throw invalid(`asks for "${oneLine(id)}" of the unknown type ${oneLine(inWords(type))}`)
-  const preset = item['default']
-  const single = Array.isArray(preset) ? preset[0] : preset
-  const words = [title, description].filter((text) => typeof text === 'string')
+    throw invalidBundle(`asks for "${oneLine(id)}" of the unknown type ${oneLine(inWords(type))}`)
+  const defaultValue = item['default']
+  const firstDefault = Array.isArray(defaultValue) ? defaultValue[0] : defaultValue
+  const descriptions = [title, description].filter((text) => typeof text === 'string')
   return {
     id,
     kind,
     required: required === true,
-    ...(words.length > 0 && { description: words.join(': ') }),
+    ...(descriptions.length > 0 && { description: descriptions.join(': ') }),
     ...(multiple === true && { multiple: true }),
     ...(typeof min === 'number' && { min }),
     ...(typeof max === 'number' && { max }),
-    ...(['string', 'number', 'boolean'].includes(typeof single) && { default: String(single) }),
+    ...(['string', 'number', 'boolean'].includes(typeof firstDefault) && { default: String(firstDefault) }),
   }
 }
 
-function record(value: unknown): Record<string, string> {
+function stringRecord(value: unknown): Record<string, string> {
   if (value === undefined) return {}
-  const all = Object.entries(object(value, 'server.mcp_config.env'))
-  return Object.fromEntries(all.map(([name, text]) => [name, string(text, `env.${name}`)]))
+  const all = Object.entries(requireObject(value, 'server.mcp_config.env'))
+  return Object.fromEntries(all.map(([name, text]) => [name, requireString(text, `env.${name}`)]))
 }
 
-function object(value: unknown, what: string): JsonRecord {
+function requireObject(value: unknown, what: string): JsonRecord {
   if (isRecord(value)) return value
-  throw invalid(`has no object "${oneLine(what)}"`)
+  throw invalidBundle(`has no object "${oneLine(what)}"`)
 }
 
-function string(value: unknown, what: string): string {
+function requireString(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value
-  throw invalid(`has no string "${oneLine(what)}"`)
+  throw invalidBundle(`has no string "${oneLine(what)}"`)
 }
 
-function invalid(what: string): McpError {
+function invalidBundle(what: string): McpError {
   return new McpError('INVALID', `The bundle ${what}`)
 }

@@ -1,7 +1,7 @@
 import { McpError } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
 import { parseConfig, textsOf } from '../../config/config.ts'
-import { givenValues, partsOf } from '../../config/variables.ts'
+import { displayedValues, partsOf } from '../../config/variables.ts'
 import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine, shellWord } from '../../shared/text.ts'
 import type {
@@ -21,29 +21,29 @@ const maxLevels = 64
  * @throws McpError 'INVALID' if it cannot be started here, or not in exactly one version
  */
 export function planFrom(document: Readonly<JsonRecord>, name?: string): InstallPlan {
-  const full = inWords(document['name'])
+  const fullName = inWords(document['name'])
   if (isDeeper(document, maxLevels)) {
-    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it is nested too deeply`)
+    throw new McpError('INVALID', `${oneLine(fullName)} cannot be installed: it is nested too deeply`)
   }
   if (![document['packages'], document['remotes']].some(Array.isArray)) {
-    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it has nothing to start`)
+    throw new McpError('INVALID', `${oneLine(fullName)} cannot be installed: it has nothing to start`)
   }
   const { version, packages, remotes } = document
-  const used = JSON.stringify({ name: document['name'], version, packages, remotes })
-  const { servers, problems } = parseConfig(used, { file: 'server.json', env: {} })
+  const usedMembers = JSON.stringify({ name: document['name'], version, packages, remotes })
+  const { servers, problems } = parseConfig(usedMembers, { file: 'server.json', env: {} })
   const [entry] = Object.entries(servers)
   if (entry === undefined) {
-    const why = problems.find(({ severity }) => severity === 'error')?.message ?? 'has nothing to start'
-    throw new McpError('INVALID', `${oneLine(full)} cannot be installed: it ${oneLine(why)}`)
+    const reason = problems.find(({ severity }) => severity === 'error')?.message ?? 'has nothing to start'
+    throw new McpError('INVALID', `${oneLine(fullName)} cannot be installed: it ${oneLine(reason)}`)
   }
-  const [own, { from, ...config }] = entry
-  const called = name ?? own
+  const [publishedName, { from, ...config }] = entry
+  const serverName = name ?? publishedName
   const inputs = from?.inputs ?? []
-  refuseVariables(full, config, inputs)
-  refuseUnclearPackage(config, document)
+  checkVariables(fullName, config, inputs)
+  checkPackage(config, document)
   return {
-    ...planOf(called, config, inputs),
-    publisher: full.slice(0, full.lastIndexOf('/')),
+    ...planOf(serverName, config, inputs),
+    publisher: fullName.slice(0, fullName.lastIndexOf('/')),
     ...(typeof version === 'string' && { version }),
   }
 }
@@ -68,7 +68,7 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
     name,
     command: commandOf(config),
     words: wordsOf(config),
-    given: givenValues('url' in config ? config.headers : config.env),
+    given: displayedValues('url' in config ? config.headers : config.env),
     needs,
     findings: scanCommand(config),
     config: (values) =>
@@ -80,7 +80,7 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
             if (part.kind === 'text') return part.text
             const need = part.kind === 'input' ? needs.find(({ id }) => id === part.name) : undefined
             if (need === undefined) return part.written
-            const [value] = need.secret === undefined ? given(need, values) : ['']
+            const [value] = need.secret === undefined ? valuesOf(need, values) : ['']
             return placeholderFor(need, value ?? '')
           })
           .join('')
@@ -89,18 +89,18 @@ function planOf(name: string, config: ServerConfig, inputs: readonly ConfigInput
 }
 
 /** The publisher must not read variables and files of this machine through its texts. */
-function refuseVariables(name: string, config: ServerConfig, inputs: readonly ConfigInput[]): void {
+function checkVariables(name: string, config: ServerConfig, inputs: readonly ConfigInput[]): void {
   const texts = textsOf(config)
   if (texts.length > maxTexts) throw new McpError('INVALID', `${oneLine(name)} has too many arguments`)
   for (const { text } of texts) {
     const read = partsOf(text)
-    const own =
+    const publishedName =
       'parts' in read &&
       read.parts.every(
         (part) =>
           part.kind === 'text' || (part.kind === 'input' && inputs.some(({ id }) => id === part.name)),
       )
-    if (own) continue
+    if (publishedName) continue
     throw new McpError(
       'INVALID',
       `${oneLine(name)} uses values of this machine (${oneLine(text)}). Add it by hand if you trust it.`,
@@ -128,7 +128,7 @@ interface Runner {
 }
 
 const semver = /^v?\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/
-const anything = /^[^\0]*$/
+const anyValue = /^[^\0]*$/
 const containerOptions = `-e --env -v --volume --mount -p --publish -u --user -w --workdir -l --label -h --hostname -m
   --memory --name --network --net --cap-add --cap-drop --security-opt --entrypoint --platform --add-host --dns --cpus
   --gpus --device --tmpfs --pull --pid --ipc --userns --uts --env-file --group-add --restart --stop-timeout --shm-size --ulimit`
@@ -178,7 +178,7 @@ const runners: Readonly<Record<string, Runner>> = {
     version: /^v?\d+\.\d+\.\d+(?:[-.][\w.-]+)?$/,
     example: '1.2.3, or a digest (@sha256:…)',
     flags: new Set(['-i', '--interactive', '--rm', '--init', '--read-only', '--privileged']),
-    options: new Map(containerOptions.split(/\s+/).map((name) => [name, anything])),
+    options: new Map(containerOptions.split(/\s+/).map((name) => [name, anyValue])),
   },
 }
 
@@ -187,22 +187,22 @@ const runners: Readonly<Record<string, Runner>> = {
  * user approved.
  * @throws McpError 'INVALID' with the problem, the reason and a suggested fix
  */
-function refuseUnclearPackage(config: ServerConfig, document: Readonly<JsonRecord>): void {
+function checkPackage(config: ServerConfig, document: Readonly<JsonRecord>): void {
   if ('url' in config) return
-  const full = oneLine(inWords(document['name']))
-  const refuse: Refuse = (what, why) =>
+  const fullName = oneLine(inWords(document['name']))
+  const refuse: CreateRefusal = (what, reason) =>
     new McpError(
       'INVALID',
-      `${full} cannot be installed: ${what}. ${why} Ask its publisher, or add it by hand if you trust it: ${oneLine(commandOf(config))}`,
+      `${fullName} cannot be installed: ${what}. ${reason} Ask its publisher, or add it by hand if you trust it: ${oneLine(commandOf(config))}`,
     )
   const runner = Object.hasOwn(runners, config.command) ? runners[config.command] : undefined
   if (runner === undefined) throw refuse('it does not name its package in one exact version', '')
   const packages = (Array.isArray(document['packages']) ? document['packages'] : []).filter(isRecord)
-  const own = packages.filter(({ registryType }) => registryType === runner.registryType)
-  for (const { identifier, version } of own) refuseOptionNames([identifier, version], refuse)
-  const word = packageWord(config, runner, refuse)
-  refuseInexact(word, runner, config.command, refuse)
-  refuseEntries(word, runner, own, refuse)
+  const publishedName = packages.filter(({ registryType }) => registryType === runner.registryType)
+  for (const { identifier, version } of publishedName) checkOptionNames([identifier, version], refuse)
+  const packageText = packageWord(config, runner, refuse)
+  checkVersion(packageText, runner, config.command, refuse)
+  checkEntry(packageText, runner, publishedName, refuse)
   for (const name of Object.keys(config.env ?? {})) {
     const effect = /^[A-Za-z_]\w*$/.test(name) ? variableEffect(name) : undefined
     if (effect !== undefined) {
@@ -217,10 +217,14 @@ function refuseUnclearPackage(config: ServerConfig, document: Readonly<JsonRecor
   }
 }
 
-type Refuse = (what: string, why: string) => McpError
+type CreateRefusal = (what: string, reason: string) => McpError
 
 /** The first word that is no option of the runner: the package. */
-function packageWord({ command, args = [] }: StdioServerConfig, runner: Runner, refuse: Refuse): string {
+function packageWord(
+  { command, args = [] }: StdioServerConfig,
+  runner: Runner,
+  refuse: CreateRefusal,
+): string {
   const changes = `It could change what ${command} fetches or runs.`
   let n = runner.verbs.length
   for (; n < args.length; n++) {
@@ -238,29 +242,37 @@ function packageWord({ command, args = [] }: StdioServerConfig, runner: Runner, 
   return args[n] ?? ''
 }
 
-function refuseInexact(
-  word: string,
+function checkVersion(
+  packageText: string,
   { name, before, version, example }: Runner,
   command: string,
-  refuse: Refuse,
+  refuse: CreateRefusal,
 ): void {
-  const digest = before === ':' ? /^(.+)@sha256:[0-9a-f]{64}$/.exec(word)?.[1] : undefined
-  const at = before === '@' ? word.lastIndexOf('@') : before === ':' ? colonOf(word) : word.indexOf(before)
-  const [called, wanted] = at < 1 ? [word, ''] : [word.slice(0, at), word.slice(at + before.length)]
+  const digestName = before === ':' ? /^(.+)@sha256:[0-9a-f]{64}$/.exec(packageText)?.[1] : undefined
+  const at =
+    before === '@'
+      ? packageText.lastIndexOf('@')
+      : before === ':'
+        ? colonOf(packageText)
+        : packageText.indexOf(before)
+  const [serverName, wanted] =
+    at < 1 ? [packageText, ''] : [packageText.slice(0, at), packageText.slice(at + before.length)]
   // An image may have a tag besides its digest; the digest decides.
-  const plain =
-    digest === undefined ? called : digest.slice(0, colonOf(digest) === -1 ? undefined : colonOf(digest))
-  if (!name.test(plain)) {
+  const plainName =
+    digestName === undefined
+      ? serverName
+      : digestName.slice(0, colonOf(digestName) === -1 ? undefined : colonOf(digestName))
+  if (!name.test(plainName)) {
     throw refuse(
-      `its package name ${JSON.stringify(oneLine(plain))} is not valid`,
+      `its package name ${JSON.stringify(oneLine(plainName))} is not valid`,
       `It is not the name of a package in a registry, so it is unknown what ${command} would run.`,
     )
   }
-  if (digest === undefined && !version.test(wanted)) {
-    const given = wanted === '' ? 'no version' : `the version ${JSON.stringify(oneLine(wanted))}`
+  if (digestName === undefined && !version.test(wanted)) {
+    const valuesOf = wanted === '' ? 'no version' : `the version ${JSON.stringify(oneLine(wanted))}`
     throw refuse(
       'it does not name its package in one exact version',
-      `It names ${given}, so each start may run something else; an exact one looks like ${example}.`,
+      `It names ${valuesOf}, so each start may run something else; an exact one looks like ${example}.`,
     )
   }
 }
@@ -272,7 +284,7 @@ function colonOf(image: string): number {
 }
 
 /** A name that looks like an option would be parsed as one. */
-function refuseOptionNames(texts: readonly unknown[], refuse: Refuse): void {
+function checkOptionNames(texts: readonly unknown[], refuse: CreateRefusal): void {
   for (const text of texts) {
     if (typeof text !== 'string' || !/^-|[\s\0]/.test(text)) continue
     throw refuse(
@@ -283,13 +295,18 @@ function refuseOptionNames(texts: readonly unknown[], refuse: Refuse): void {
 }
 
 /** The started package must be the published one, and its metadata must match. */
-function refuseEntries(word: string, runner: Runner, own: readonly JsonRecord[], refuse: Refuse): void {
-  const entry = own.find(({ identifier, version }) =>
-    [inWords(identifier), `${inWords(identifier)}${runner.before}${inWords(version)}`].includes(word),
+function checkEntry(
+  packageText: string,
+  runner: Runner,
+  publishedName: readonly JsonRecord[],
+  refuse: CreateRefusal,
+): void {
+  const entry = publishedName.find(({ identifier, version }) =>
+    [inWords(identifier), `${inWords(identifier)}${runner.before}${inWords(version)}`].includes(packageText),
   )
   if (entry === undefined) {
     throw refuse(
-      `${JSON.stringify(oneLine(word))} is not the package it publishes`,
+      `${JSON.stringify(oneLine(packageText))} is not the package it publishes`,
       'It would run something else.',
     )
   }
@@ -300,8 +317,8 @@ function refuseEntries(word: string, runner: Runner, own: readonly JsonRecord[],
       'The package is fetched by another program, so the checksum cannot be compared.',
     )
   }
-  const isUsual = typeof base === 'string' && runner.registries.includes(base.replace(/\/$/, ''))
-  if (base !== undefined && runner.registries.length > 0 && !isUsual) {
+  const isDefaultRegistry = typeof base === 'string' && runner.registries.includes(base.replace(/\/$/, ''))
+  if (base !== undefined && runner.registries.length > 0 && !isDefaultRegistry) {
     throw refuse(
       `its package is published at ${oneLine(inWords(base))}`,
       'The registry that this machine uses may have another package under that name.',
@@ -321,26 +338,27 @@ export function placeholderFor(need: NeededValue, value: string): string {
  * The given value or its default.
  * @throws McpError 'INVALID' if it is missing or invalid
  */
-export function given(
+export function valuesOf(
   need: NeededValue,
   values: Readonly<Record<string, readonly string[]>>,
 ): readonly string[] {
   const { id, required, options, kind, multiple = false, min, max } = need
-  const own = Object.hasOwn(values, id) ? (values[id] ?? []) : []
-  const all = own.length > 0 ? own : need.default === undefined ? [] : [need.default]
-  const fail = (why: string): never => {
-    throw new McpError('INVALID', `"${oneLine(id)}" ${why}`)
+  const publishedName = Object.hasOwn(values, id) ? (values[id] ?? []) : []
+  const all = publishedName.length > 0 ? publishedName : need.default === undefined ? [] : [need.default]
+  const throwInvalid = (reason: string): never => {
+    throw new McpError('INVALID', `"${oneLine(id)}" ${reason}`)
   }
-  if (all.length === 0) return required ? fail('is needed') : []
-  if (all.length > 1 && !multiple) fail('takes one value')
+  if (all.length === 0) return required ? throwInvalid('is needed') : []
+  if (all.length > 1 && !multiple) throwInvalid('takes one value')
   for (const value of all) {
-    if (options !== undefined && !options.includes(value)) fail(`must be one of ${options.join(', ')}`)
-    if (kind === 'boolean' && value !== 'true' && value !== 'false') fail('must be true or false')
+    if (options !== undefined && !options.includes(value))
+      throwInvalid(`must be one of ${options.join(', ')}`)
+    if (kind === 'boolean' && value !== 'true' && value !== 'false') throwInvalid('must be true or false')
     if (kind !== 'number') continue
     const number = Number(value)
-    if (value.trim() === '' || !Number.isFinite(number)) fail('must be a number')
-    if (min !== undefined && number < min) fail(`must be at least ${min}`)
-    if (max !== undefined && number > max) fail(`must be at most ${max}`)
+    if (value.trim() === '' || !Number.isFinite(number)) throwInvalid('must be a number')
+    if (min !== undefined && number < min) throwInvalid(`must be at least ${min}`)
+    if (max !== undefined && number > max) throwInvalid(`must be at most ${max}`)
   }
   return all
 }
@@ -355,7 +373,7 @@ export function wordsOf(config: ServerConfig): string[] {
   return 'url' in config ? [config.url] : [config.command, ...(config.args ?? [])]
 }
 
-function mapTexts(config: ServerConfig, text: (given: string) => string): ServerConfig {
+function mapTexts(config: ServerConfig, text: (valuesOf: string) => string): ServerConfig {
   const record = (all: Record<string, string>): Record<string, string> =>
     Object.fromEntries(Object.entries(all).map(([name, value]) => [name, text(value)]))
   if ('url' in config) {

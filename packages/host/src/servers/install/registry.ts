@@ -20,7 +20,7 @@ export interface RegistryOptions {
   timeoutMs?: number
 }
 
-const official = 'https://registry.modelcontextprotocol.io'
+const officialRegistryUrl = 'https://registry.modelcontextprotocol.io'
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 const maxResponseBytes = 4_000_000
 const maxServers = 100
@@ -31,9 +31,9 @@ const maxLevels = 64
  * @throws McpError 'INVALID' for a URL that is neither https nor on this machine
  */
 export function createRegistry({
-  url = official,
+  url = officialRegistryUrl,
   env = process.env,
-  fetch: get = fetchIn(env),
+  fetch: send = fetchIn(env),
   timeoutMs = 15_000,
 }: RegistryOptions = {}): Registry {
   const base = URL.parse(url)
@@ -42,23 +42,26 @@ export function createRegistry({
   }
   const root = `${base.origin}${base.pathname.replace(/\/$/, '')}/v0.1`
 
-  const ask = async (path: string, signal: AbortSignal | undefined): Promise<JsonRecord> => {
-    const until = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])])
+  const request = async (path: string, signal: AbortSignal | undefined): Promise<JsonRecord> => {
+    const timeoutSignal = AbortSignal.any([
+      AbortSignal.timeout(timeoutMs),
+      ...(signal === undefined ? [] : [signal]),
+    ])
     let response: Response
     let text: string
     try {
-      response = await get(new URL(`${root}${path}`), {
+      response = await send(new URL(`${root}${path}`), {
         headers: { accept: 'application/json' },
         redirect: 'error',
-        signal: until,
+        signal: timeoutSignal,
       })
-      text = (await bounded(response, maxResponseBytes, 'The registry sent more than')).toString('utf8')
+      text = (await readLimited(response, maxResponseBytes, 'The registry sent more than')).toString('utf8')
     } catch (error) {
       signal?.throwIfAborted()
       if (error instanceof McpError) throw error
       throw new McpError(
         'CONNECT_FAILED',
-        `The registry ${base.host} cannot be reached: ${reasonBelow(error)}. Check the network connection, or use another registry.`,
+        `The registry ${base.host} cannot be reached: ${causeReason(error)}. Check the network connection, or use another registry.`,
         { cause: error },
       )
     }
@@ -88,7 +91,7 @@ export function createRegistry({
         ...(words !== '' && { search: words }),
         ...(cursor !== undefined && { cursor }),
       })
-      const { servers, metadata } = await ask(`/servers?${query}`, signal)
+      const { servers, metadata } = await request(`/servers?${query}`, signal)
       const next = isRecord(metadata) ? metadata['nextCursor'] : undefined
       const entries = Array.isArray(servers) ? servers.slice(0, maxServers) : []
       return {
@@ -98,7 +101,7 @@ export function createRegistry({
     },
     async show(name, { version = 'latest', signal } = {}) {
       const path = `/servers/${encodeURIComponent(name)}/versions/${encodeURIComponent(version)}`
-      const entry = readEntry(await ask(path, signal))
+      const entry = readEntry(await request(path, signal))
       if (entry?.name === name && (version === 'latest' || entry.version === version)) return entry
       throw new McpError(
         'PROTOCOL',
@@ -108,7 +111,7 @@ export function createRegistry({
   }
 }
 
-async function bounded(response: Response, maxBytes: number, tooLarge: string): Promise<Buffer> {
+async function readLimited(response: Response, maxBytes: number, tooLarge: string): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of response.body ?? []) {
@@ -126,9 +129,9 @@ function readEntry(entry: unknown): RegistryServer | undefined {
   const { name, version, description, title, repository, packages, remotes } = document
   if (typeof name !== 'string' || typeof version !== 'string' || !name.includes('/')) return undefined
   const meta = isRecord(entry['_meta']) ? entry['_meta'] : {}
-  const facts = meta['io.modelcontextprotocol.registry/official']
-  const { status, isLatest, publishedAt } = isRecord(facts) ? facts : {}
-  const source = isRecord(repository) ? repository['url'] : undefined
+  const officialMeta = meta['io.modelcontextprotocol.registry/official']
+  const { status, isLatest, publishedAt } = isRecord(officialMeta) ? officialMeta : {}
+  const repositoryUrl = isRecord(repository) ? repository['url'] : undefined
   return {
     name,
     version,
@@ -136,7 +139,7 @@ function readEntry(entry: unknown): RegistryServer | undefined {
     kinds: [...kindsIn(packages, 'registryType'), ...kindsIn(remotes, 'type')],
     document,
     ...(typeof title === 'string' && { title }),
-    ...(typeof source === 'string' && { repository: source }),
+    ...(typeof repositoryUrl === 'string' && { repository: repositoryUrl }),
     ...(typeof status === 'string' && { status }),
     ...(typeof isLatest === 'boolean' && { isLatest }),
     ...(typeof publishedAt === 'string' && { publishedAt }),
@@ -150,7 +153,7 @@ function kindsIn(list: unknown, key: string): string[] {
 }
 
 /** The message of fetch() is generic; its cause has the reason. */
-function reasonBelow(error: unknown): string {
+function causeReason(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined
   return reasonOf(cause instanceof Error && cause.message !== '' ? cause : error)
 }
@@ -166,7 +169,7 @@ export interface PublishedBundle {
 }
 
 const maxBundleBytes = 200_000_000
-const withinMs = 900_000
+const downloadTimeoutMs = 900_000
 const maxRedirects = 5
 
 /**
@@ -175,9 +178,9 @@ const maxRedirects = 5
  */
 export function bundleIn({ name, packages }: Readonly<JsonRecord>): PublishedBundle | undefined {
   const all = Array.isArray(packages) ? packages.filter(isRecord) : []
-  const packed = all.find((entry) => entry['registryType'] === 'mcpb')
-  if (packed === undefined || all.some((entry) => entry['registryType'] !== 'mcpb')) return undefined
-  const { identifier: url, fileSha256: hash } = packed
+  const bundlePackage = all.find((entry) => entry['registryType'] === 'mcpb')
+  if (bundlePackage === undefined || all.some((entry) => entry['registryType'] !== 'mcpb')) return undefined
+  const { identifier: url, fileSha256: hash } = bundlePackage
   if (typeof url !== 'string' || typeof hash !== 'string' || !/^[0-9a-f]{64}$/i.test(hash)) {
     throw new McpError(
       'INVALID',
@@ -204,18 +207,18 @@ export interface FetchBundleOptions {
  */
 export async function fetchBundle(
   { url, hash }: Pick<PublishedBundle, 'url' | 'hash'>,
-  { env = process.env, fetch: get = fetchIn(env), signal }: FetchBundleOptions = {},
+  { env = process.env, fetch: send = fetchIn(env), signal }: FetchBundleOptions = {},
 ): Promise<Uint8Array> {
-  const place = parseAddress(url)
-  const soon = AbortSignal.timeout(withinMs)
-  const until = signal === undefined ? soon : AbortSignal.any([signal, soon])
+  const bundleUrl = parseAddress(url)
+  const timeout = AbortSignal.timeout(downloadTimeoutMs)
+  const timeoutSignal = signal === undefined ? timeout : AbortSignal.any([signal, timeout])
   let bytes: Buffer
   try {
-    bytes = await whole(await reached(place, get, until), place)
+    bytes = await readBundleBytes(await followRedirects(bundleUrl, send, timeoutSignal), bundleUrl)
   } catch (error) {
     signal?.throwIfAborted()
     if (error instanceof McpError) throw error
-    throw new McpError('CONNECT_FAILED', `${place.host} cannot be reached: ${reasonOf(error)}`, {
+    throw new McpError('CONNECT_FAILED', `${bundleUrl.host} cannot be reached: ${reasonOf(error)}`, {
       cause: error,
     })
   }
@@ -228,43 +231,43 @@ export async function fetchBundle(
 }
 
 function parseAddress(url: string): URL {
-  const place = URL.parse(url)
-  if (place !== null && (place.protocol === 'https:' || isHere(place))) return place
+  const bundleUrl = URL.parse(url)
+  if (bundleUrl !== null && (bundleUrl.protocol === 'https:' || isLoopbackHttp(bundleUrl))) return bundleUrl
   throw new McpError('INVALID', `${oneLine(url)} is not an address of a bundle: it must begin with https`)
 }
 
-function isHere({ protocol, hostname }: URL): boolean {
+function isLoopbackHttp({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && loopback.test(hostname)
 }
 
 /** Follows a few redirects, only to https URLs outside this machine. */
-async function reached(url: URL, get: Fetch, signal: AbortSignal): Promise<Response> {
-  let at = url
+async function followRedirects(url: URL, send: Fetch, signal: AbortSignal): Promise<Response> {
+  let current = url
   for (let hop = 0; ; hop++) {
-    const response = await get(at, { redirect: 'manual', signal })
+    const response = await send(current, { redirect: 'manual', signal })
     const { status, headers } = response
     const location = headers.get('location')
     if (status < 300 || status > 399 || location === null) return response
     await response.body?.cancel()
-    const next = URL.parse(location, at)
+    const next = URL.parse(location, current)
     if (
       hop === maxRedirects ||
       next === null ||
-      !(next.protocol === 'https:' || (isHere(next) && isHere(at)))
+      !(next.protocol === 'https:' || (isLoopbackHttp(next) && isLoopbackHttp(current)))
     ) {
       throw new McpError(
         'INVALID',
         `${url.host} redirects to ${oneLine(location)}, which is not an address of a bundle`,
       )
     }
-    at = next
+    current = next
   }
 }
 
-async function whole(response: Response, { host }: URL): Promise<Buffer> {
+async function readBundleBytes(response: Response, { host }: URL): Promise<Buffer> {
   if (!response.ok) {
     await response.body?.cancel()
     throw new McpError('HTTP', `${host} answered with status ${response.status}`)
   }
-  return bounded(response, maxBundleBytes, 'The bundle has more than')
+  return readLimited(response, maxBundleBytes, 'The bundle has more than')
 }

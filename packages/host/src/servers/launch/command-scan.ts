@@ -4,7 +4,7 @@ import { sensitivePath } from '../../core/trust/phrases.ts'
 import { unseenIn } from '../../shared/visible.ts'
 import type { HttpServerConfig, ServerConfig, StdioServerConfig, TrustFinding } from '../../types/index.ts'
 
-const raisers = new Set(['sudo', 'doas', 'pkexec', 'su', 'runas', 'gsudo'])
+const privilegeCommands = new Set(['sudo', 'doas', 'pkexec', 'su', 'runas', 'gsudo'])
 const shells = new Set(['sh', 'bash', 'zsh', 'dash', 'ksh', 'fish', 'cmd', 'powershell', 'pwsh'])
 const interpreters = new Set(['node', 'python', 'python3', 'perl', 'ruby', 'php', 'deno', 'bun', 'osascript'])
 const launchers = new Set([
@@ -31,16 +31,16 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
   const add = (severity: TrustFinding['severity'], code: string, at: string, message: string): void => {
     findings.push({ severity, code, at, message })
   }
-  const whole = 'command'
+  const commandPosition = 'command'
 
-  const raised = words.findIndex(
-    (word, n) => raisers.has(programName(word)) && (n === 0 || !word.includes('=')),
+  const raisedIndex = words.findIndex(
+    (word, n) => privilegeCommands.has(programName(word)) && (n === 0 || !word.includes('=')),
   )
-  if (raised !== -1 || /(?:^|[\s;&|(])(?:sudo|doas|pkexec)\s/.test(line)) {
+  if (raisedIndex !== -1 || /(?:^|[\s;&|(])(?:sudo|doas|pkexec)\s/.test(line)) {
     add(
       'danger',
       'sudo',
-      whole,
+      commandPosition,
       'It runs with the rights of the administrator, so it can change anything here.',
     )
   }
@@ -49,13 +49,18 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
       line,
     )
   ) {
-    add('danger', 'deletes-files', whole, 'Its command line deletes files before any tool is called.')
+    add(
+      'danger',
+      'deletes-files',
+      commandPosition,
+      'Its command line deletes files before any tool is called.',
+    )
   }
   if (runsDownload(line)) {
     add(
       'danger',
       'runs-a-download',
-      whole,
+      commandPosition,
       'It downloads a script and runs it unseen; the script can differ every time.',
     )
   }
@@ -63,13 +68,23 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
     /\s-(?:enc|encodedcommand|e)\s+[A-Za-z0-9+/=]{16,}/i.test(line) &&
     /^(?:powershell|pwsh)$/.test(program)
   ) {
-    add('danger', 'encoded-command', whole, 'The command is encoded, so it cannot be reviewed.')
+    add('danger', 'encoded-command', commandPosition, 'The command is encoded, so it cannot be reviewed.')
   }
   if (/base64\s+(?:-d|-D|--decode)/.test(line)) {
-    add('danger', 'encoded-command', whole, 'It decodes data and runs it, so the command cannot be reviewed.')
+    add(
+      'danger',
+      'encoded-command',
+      commandPosition,
+      'It decodes data and runs it, so the command cannot be reviewed.',
+    )
   }
   if (shells.has(program) && args.some((arg) => /^(?:-(?!enc$)[a-z]*c|\/c|\/k|-command)$/i.test(arg))) {
-    add('warning', 'shell', whole, 'It runs a shell script from its command line; read the whole script.')
+    add(
+      'warning',
+      'shell',
+      commandPosition,
+      'It runs a shell script from its command line; read the whole script.',
+    )
   } else if (
     interpreters.has(program) &&
     args.some((arg) => /^(?:-e|-c|-p|-r|--eval|--print|eval)$/.test(arg))
@@ -77,24 +92,29 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
     add(
       'warning',
       'inline-program',
-      whole,
+      commandPosition,
       'It runs a program that is written into the command line; read all of it.',
     )
   }
   findings.push(...packageFindings(program, args))
   if (containers.has(program)) findings.push(...containerFindings(args))
   if (/^(?:\/tmp\/|\/var\/tmp\/|\/dev\/shm\/)|[\\/](?:Downloads|Temp)[\\/]/i.test(command)) {
-    add('warning', 'temporary-program', whole, 'The program is in a folder for downloads or temporary files.')
+    add(
+      'warning',
+      'temporary-program',
+      commandPosition,
+      'The program is in a folder for downloads or temporary files.',
+    )
   }
 
   for (const [n, arg] of args.entries()) {
-    const where = `args[${n}]`
+    const position = `args[${n}]`
     const path = sensitivePath(arg)
     // A container's mounts are reported separately.
     if (containers.has(program)) continue
-    if (path !== undefined) add('danger', 'sensitive-path', where, `It names ${path}.`)
+    if (path !== undefined) add('danger', 'sensitive-path', position, `It names ${path}.`)
     if (/^(?:\/|~|~\/|\$HOME|\$\{HOME\}|%USERPROFILE%|[A-Za-z]:\\?)$/.test(arg) && !containers.has(program)) {
-      add('warning', 'wide-path', where, 'It gets access to the whole disk or the whole home folder.')
+      add('warning', 'wide-path', position, 'It gets access to the whole disk or the whole home folder.')
     }
   }
   if (cwd !== undefined) {
@@ -102,7 +122,7 @@ function scanProgram(config: StdioServerConfig): TrustFinding[] {
     if (path !== undefined) add('danger', 'sensitive-path', 'cwd', `It runs in ${path}.`)
   }
   for (const [name, value] of Object.entries(env)) findings.push(...variableFindings(name, value, program))
-  findings.push(...hiddenIn(words, env))
+  findings.push(...hiddenCharacterFindings(words, env))
   return findings
 }
 
@@ -129,15 +149,15 @@ function scanAddress({ url: text, headers = {} }: HttpServerConfig): TrustFindin
   const add = (severity: TrustFinding['severity'], code: string, message: string): void => {
     findings.push({ severity, code, at: 'url', message })
   }
-  findings.push(...hiddenIn([text], headers))
+  findings.push(...hiddenCharacterFindings([text], headers))
   const url = URL.parse(text)
   if (url === null) return findings
-  const local = loopback.test(url.hostname)
-  if (url.protocol === 'http:' && !local) {
-    const secret = Object.keys(headers).some((name) => secretHeader.test(name))
-    const more = secret ? ', along with the secret in its headers' : ''
+  const isLocal = loopback.test(url.hostname)
+  if (url.protocol === 'http:' && !isLocal) {
+    const hasSecretHeader = Object.keys(headers).some((name) => secretHeader.test(name))
+    const more = hasSecretHeader ? ', along with the secret in its headers' : ''
     add(
-      secret ? 'danger' : 'warning',
+      hasSecretHeader ? 'danger' : 'warning',
       'unencrypted',
       `The connection is not encrypted${more}; others on the network can read and change it. Use https.`,
     )
@@ -149,7 +169,7 @@ function scanAddress({ url: text, headers = {} }: HttpServerConfig): TrustFindin
       'link-local',
       'The address belongs to the machine’s own network, such as a cloud’s credential service.',
     )
-  } else if (address && !local) {
+  } else if (address && !isLocal) {
     add('warning', 'ip-address', 'The address is an IP address, so no name shows its owner.')
   }
   if (/(?:^|\.)xn--/.test(url.hostname)) {
@@ -172,8 +192,11 @@ function scanAddress({ url: text, headers = {} }: HttpServerConfig): TrustFindin
   return findings
 }
 
-function hiddenIn(words: readonly string[], named: Readonly<Record<string, string>>): TrustFinding[] {
-  const texts = [...words, ...Object.keys(named), ...Object.values(named)]
+function hiddenCharacterFindings(
+  words: readonly string[],
+  namedTexts: Readonly<Record<string, string>>,
+): TrustFinding[] {
+  const texts = [...words, ...Object.keys(namedTexts), ...Object.values(namedTexts)]
   if (!texts.some((text) => unseenIn(text).length > 0)) return []
   const message = 'It contains invisible characters, so it is not what it looks like.'
   return [{ severity: 'danger', code: 'hidden-characters', at: 'command', message }]
@@ -193,7 +216,7 @@ function runsDownload(line: string): boolean {
   )
 }
 
-const open: readonly { pattern: RegExp; message: string }[] = [
+const containerEscapes: readonly { pattern: RegExp; message: string }[] = [
   {
     pattern: /^--privileged(?:=true)?$/,
     message: 'The container is privileged: it can escape its isolation.',
@@ -212,7 +235,7 @@ const open: readonly { pattern: RegExp; message: string }[] = [
   },
 ]
 const hostNetwork = /^--net(?:work)?=host$/
-const mounting = /^(?:-v|--volume|--mount)=/
+const mountOption = /^(?:-v|--volume|--mount)=/
 const containerOptionWithValue =
   /^(?:-v|-e|-p|-u|-w|-l|-h|-m|--(?:volume|mount|env|env-file|publish|user|workdir|name|label|network|net|cap-add|pid|ipc|userns|uts|security-opt|entrypoint|platform|add-host|dns|memory|cpus|hostname|pull|gpus|device|tmpfs))$/
 
@@ -226,11 +249,11 @@ function containerFindings(args: readonly string[]): TrustFinding[] {
   for (let n = run + 1; n < args.length; n++) {
     const arg = args[n] ?? ''
     if (!arg.startsWith('-')) {
-      if (run !== -1) image(arg, n, add)
+      if (run !== -1) addImageFinding(arg, n, add)
       break
     }
     const option = containerOptionWithValue.test(arg) ? `${arg}=${args[n + 1] ?? ''}` : arg
-    const message = open.find(({ pattern }) => pattern.test(option))?.message
+    const message = containerEscapes.find(({ pattern }) => pattern.test(option))?.message
     if (message !== undefined) add('danger', 'container-without-walls', n, message)
     if (hostNetwork.test(option)) {
       add(
@@ -240,7 +263,7 @@ function containerFindings(args: readonly string[]): TrustFinding[] {
         'The container uses the network of this machine, including services that only this machine can reach.',
       )
     }
-    if (mounting.test(option)) mount(option.replace(mounting, ''), n, add)
+    if (mountOption.test(option)) addMountFinding(option.replace(mountOption, ''), n, add)
     if (containerOptionWithValue.test(arg)) n++
   }
   return findings
@@ -248,7 +271,7 @@ function containerFindings(args: readonly string[]): TrustFinding[] {
 
 type Add = (severity: TrustFinding['severity'], code: string, n: number, message: string) => void
 
-function mount(value: string, n: number, add: Add): void {
+function addMountFinding(value: string, n: number, add: Add): void {
   const source =
     /(?:^|,)(?:source|src)=([^,]+)/.exec(value)?.[1] ?? value.replace(/^([A-Za-z]:)?([^:]*).*/, '$1$2')
   if (/docker\.sock|containerd\.sock|podman\.sock/.test(source)) {
@@ -271,7 +294,7 @@ function mount(value: string, n: number, add: Add): void {
   }
 }
 
-function image(name: string, n: number, add: Add): void {
+function addImageFinding(name: string, n: number, add: Add): void {
   if (name.includes('@sha256:')) return
   const tag = /:([\w.-]+)$/.exec(name)?.[1]
   if (tag === undefined || tag === 'latest') {
@@ -287,22 +310,22 @@ function image(name: string, n: number, add: Add): void {
 /** Options of package runners that take a value. */
 const runnerOptionWithValue = /^(?:--python|--index|--index-url|--extra-index-url|--registry|-C|--cache)$/
 /** Options that name a package; its install scripts may run any code. */
-const naming = /^(?:-p|--package|--from|--spec|--with)(?:=|$)/
+const packageOption = /^(?:-p|--package|--from|--spec|--with)(?:=|$)/
 /** Options of npm and pnpm that run a shell command. */
-const script = /^(?:-c|--call|--shell-mode)(?:=|$)/
+const scriptOption = /^(?:-c|--call|--shell-mode)(?:=|$)/
 const runsScripts = new Set(['npx', 'pnpx', 'npm', 'pnpm'])
 
 /** The package that a runner such as `npx` or `uvx` fetches and runs. */
-interface Wanted {
+interface RunnerPackages {
   packages: { name: string; at: number }[]
   runsScript: boolean
 }
 
 /** Warns if a runner fetches the newest version of a package, or runs a script in a shell. */
 function packageFindings(program: string, args: readonly string[]): TrustFinding[] {
-  const start = firstWord(program, args)
+  const start = packageIndex(program, args)
   if (start === undefined) return []
-  const { packages, runsScript } = packagesAt(program, args, start)
+  const { packages, runsScript } = readPackages(program, args, start)
   const message = 'It runs a shell script from its command line; read the whole script.'
   const shell: TrustFinding[] = runsScript
     ? [{ severity: 'warning', code: 'shell', at: 'command', message }]
@@ -312,7 +335,7 @@ function packageFindings(program: string, args: readonly string[]): TrustFinding
 }
 
 function unpinnedFinding({ name, at }: { name: string; at: number }): TrustFinding {
-  const message = isElsewhere(name)
+  const message = isOutsideRegistry(name)
     ? `${name} is fetched from outside the package registry, and its contents are not pinned.`
     : `${name} has no exact version, so each start may run another program. Add a version to its name.`
   return { severity: 'warning', code: 'unpinned-package', at: `args[${at}]`, message }
@@ -343,7 +366,7 @@ export function runsPackage(command: string, args: readonly string[]): boolean {
     const meant = Object.hasOwn(scripts, word) ? (scripts[word] ?? word) : args[next - 1] === '-m' ? word : ''
     if (meant !== '') return runsPackage(meant, args.slice(next + 1))
   }
-  return program === 'dnx' || firstWord(program, args) !== undefined
+  return program === 'dnx' || packageIndex(program, args) !== undefined
 }
 
 /** A program by its name alone. */
@@ -353,35 +376,35 @@ export function programName(command: string): string {
 }
 
 /** Index of the first package word, for package runners. */
-function firstWord(program: string, args: readonly string[]): number | undefined {
+function packageIndex(program: string, args: readonly string[]): number | undefined {
   if (program === 'npx' || program === 'bunx' || program === 'uvx' || program === 'pnpx') return 0
   const verbs = args.filter((arg) => !arg.startsWith('-')).slice(0, 2)
-  const after = (verb: string): number => args.indexOf(verb) + 1
+  const indexAfter = (verb: string): number => args.indexOf(verb) + 1
   const [first = '', second = ''] = verbs
-  if ((program === 'pnpm' || program === 'yarn') && first === 'dlx') return after('dlx')
-  if (program === 'npm' && (first === 'exec' || first === 'x')) return after(first)
-  if (program === 'bun' && first === 'x') return after('x')
-  if (program === 'pipx' && first === 'run') return after('run')
-  if (program === 'uv' && first === 'tool' && second === 'run') return after('run')
+  if ((program === 'pnpm' || program === 'yarn') && first === 'dlx') return indexAfter('dlx')
+  if (program === 'npm' && (first === 'exec' || first === 'x')) return indexAfter(first)
+  if (program === 'bun' && first === 'x') return indexAfter('x')
+  if (program === 'pipx' && first === 'run') return indexAfter('run')
+  if (program === 'uv' && first === 'tool' && second === 'run') return indexAfter('run')
   if (program === 'deno' && first === 'run' && args.some((arg) => /^(?:npm|jsr|https?):/.test(arg))) {
     return args.findIndex((arg) => /^(?:npm|jsr|https?):/.test(arg))
   }
   return undefined
 }
 
-function packagesAt(program: string, args: readonly string[], start: number): Wanted {
+function readPackages(program: string, args: readonly string[], start: number): RunnerPackages {
   const scripts = runsScripts.has(program)
-  const ofPython = program === 'uvx' || program === 'uv'
-  const packages: Wanted['packages'] = []
+  const isPythonRunner = program === 'uvx' || program === 'uv'
+  const packages: RunnerPackages['packages'] = []
   let runsScript = false
   for (let n = start; n < args.length; n++) {
     const arg = args[n] ?? ''
     const equals = arg.indexOf('=')
-    if (runnerOptionWithValue.test(arg) || (ofPython && arg === '-p')) {
+    if (runnerOptionWithValue.test(arg) || (isPythonRunner && arg === '-p')) {
       n++
-    } else if (naming.test(arg)) {
+    } else if (packageOption.test(arg)) {
       packages.push(equals === -1 ? { name: args[++n] ?? '', at: n } : { name: arg.slice(equals + 1), at: n })
-    } else if (scripts && script.test(arg)) {
+    } else if (scripts && scriptOption.test(arg)) {
       runsScript = true
     } else if (!runsScript && arg !== '--' && !arg.startsWith('-')) {
       return { packages: packages.length > 0 ? packages : [{ name: arg, at: n }], runsScript }
@@ -390,7 +413,7 @@ function packagesAt(program: string, args: readonly string[], start: number): Wa
   return { packages, runsScript }
 }
 
-function isElsewhere(name: string): boolean {
+function isOutsideRegistry(name: string): boolean {
   return (
     /^(?:git\+|git:|https?:|github:|gitlab:|ssh:)|^[\w.-]+\/[\w.-]+(?:#|$)/.test(name) &&
     !name.startsWith('@')
@@ -405,30 +428,30 @@ function isPinned(name: string): boolean {
   )
 }
 
-type Effect = Pick<TrustFinding, 'severity' | 'code' | 'message'>
+type VariableEffect = Pick<TrustFinding, 'severity' | 'code' | 'message'>
 
 /** Variables that only affect output or timing, although their names match the prefixes below. */
-const harmless =
+const harmlessVariables =
   /^(?:PYTHON(?:UNBUFFERED|IOENCODING|UTF8|DONTWRITEBYTECODE|HASHSEED|FAULTHANDLER)|(?:npm_config|UV|PIP)_(?:yes|loglevel|quiet|color|no_color|progress|no_progress|update_notifier|fund|audit|disable_pip_version_check|http_timeout|default_timeout))$/i
-const loading =
+const codeLoadingVariables =
   /^(?:LD_\w+|DYLD_\w+|GCONV_PATH|NODE_OPTIONS|NODE_PATH|BASH_ENV|ENV|PYTHONSTARTUP|PYTHONPATH|PYTHONHOME|PERL5OPT|PERL5LIB|PERLLIB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|GIT_SSH|GIT_SSH_COMMAND|GIT_EXEC_PATH|DOTNET_STARTUP_HOOKS|DOTNET_ADDITIONAL_DEPS|(?:CORECLR|COR)_PROFILER\w*)$/i
-const choosing =
+const programChoosingVariables =
   /^(?:PATH|PATHEXT|COMSPEC|SHELL|HOME|USERPROFILE|APPDATA|LOCALAPPDATA|XDG_(?:CONFIG_HOME|CONFIG_DIRS|DATA_HOME|CACHE_HOME)|npm_config_.+|(?:NPM|UV|PIP|PIPX|PYTHON|PNPM|YARN|BUN|DENO|COREPACK|NUGET|DOTNET|CARGO|RUSTUP|DOCKER|CONTAINER|GIT|GEM|BUNDLE|VOLTA|NVM|FNM|PYENV|CONDA|JAVA)_\w+|PYTHON\w+|GO(?:PROXY|FLAGS|NOSUMDB|NOSUMCHECK|PRIVATE|SUMDB|INSECURE|ENV|PATH|ROOT|BIN)|VIRTUAL_ENV|INIT_CWD)$/i
-const network =
+const networkVariables =
   /^(?:(?:HTTPS?|ALL|FTP|NO)_PROXY|NODE_EXTRA_CA_CERTS|NODE_USE_(?:SYSTEM_CA|ENV_PROXY)|SSL_CERT_(?:FILE|DIR)|(?:REQUESTS|CURL|AWS)_CA_BUNDLE|OPENSSL_CONF|OPENSSL_MODULES)$/i
 
 /** The effect of setting a variable, if it can change what a program runs or contacts; undefined if it cannot. */
-export function variableEffect(name: string): Effect | undefined {
-  if (harmless.test(name)) return undefined
-  if (loading.test(name)) {
+export function variableEffect(name: string): VariableEffect | undefined {
+  if (harmlessVariables.test(name)) return undefined
+  if (codeLoadingVariables.test(name)) {
     const message = `${name} makes a program load code that its command line does not show.`
     return { severity: 'danger', code: 'loads-code', message }
   }
-  if (choosing.test(name)) {
+  if (programChoosingVariables.test(name)) {
     const message = `${name} changes which programs or packages run, whatever the command line shows.`
     return { severity: 'danger', code: 'changes-what-runs', message }
   }
-  if (!network.test(name)) return undefined
+  if (!networkVariables.test(name)) return undefined
   const message = `${name} changes where its connections go or whose certificates it trusts.`
   return { severity: 'warning', code: 'changes-connections', message }
 }

@@ -4,7 +4,7 @@ import { defined } from '@jackfield/sdk/internal'
 import { textsOf } from '../../config/config.ts'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import { fileVariables, maxVariablesBytes } from '../../config/secrets/secrets.ts'
-import { type ConfigEnvironment, givenValues, isSecretName, partsOf } from '../../config/variables.ts'
+import { type ConfigEnvironment, displayedValues, isSecretName, partsOf } from '../../config/variables.ts'
 import { NoSurfaceError, type QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { ConsentTable } from '../../log/store/server-tables.ts'
@@ -14,7 +14,7 @@ import { fingerprint } from '../../shared/fingerprint.ts'
 import { reasonOf, shellWord } from '../../shared/text.ts'
 import type { ConsentNeeded, ConsentService, ServerConfig, TrustFinding } from '../../types/index.ts'
 import { scanCommand } from './command-scan.ts'
-import { resolveCommand, type Surroundings, spelled } from './resolve-command.ts'
+import { expandKnown, resolveCommand, type Surroundings } from './resolve-command.ts'
 
 interface ConsentDeps {
   table: ConsentTable
@@ -57,17 +57,17 @@ export class Consents implements ConsentService {
 
   async needed(server: string): Promise<ConsentNeeded | undefined> {
     const config = this.#deps.configOf(server)
-    const wanted = config === undefined ? undefined : await this.#pending(server, config)
-    if (wanted === undefined) return undefined
-    const { identity: _identity, written: _written, ...needed } = wanted
+    const request = config === undefined ? undefined : await this.#requestFor(server, config)
+    if (request === undefined) return undefined
+    const { identity: _identity, written: _written, ...needed } = request
     return needed
   }
 
   async allow(server: string, by: string): Promise<boolean> {
     const config = this.#deps.configOf(server)
-    const wanted = config === undefined ? undefined : await this.#pending(server, config)
-    if (wanted === undefined) return false
-    const { file, command, program, findings, before } = wanted
+    const request = config === undefined ? undefined : await this.#requestFor(server, config)
+    if (request === undefined) return false
+    const { file, command, program, findings, before } = request
     const summary = `${server} of ${file} may be started: ${command}`
     const detail = {
       file,
@@ -78,7 +78,7 @@ export class Consents implements ConsentService {
       ...(before !== undefined && { before }),
     }
     this.#deps.recorder.note({ kind: 'start', server, summary, detail }, 'ok')
-    this.#agree(wanted)
+    this.#storeConsent(request)
     return true
   }
 
@@ -99,13 +99,13 @@ export class Consents implements ConsentService {
    */
   async admit(server: string, config: ServerConfig, signal: AbortSignal): Promise<void> {
     for (;;) {
-      const wanted = await this.#pending(server, config)
-      if (wanted === undefined) return
-      if (this.#refused.has(wanted.identity)) throw refusedStart(server)
+      const request = await this.#requestFor(server, config)
+      if (request === undefined) return
+      if (this.#refused.has(request.identity)) throw startRefused(server)
       const openQuestion =
-        this.#openQuestions.get(wanted.identity) ??
-        this.#ask(wanted, config, signal).finally(() => this.#openQuestions.delete(wanted.identity))
-      this.#openQuestions.set(wanted.identity, openQuestion)
+        this.#openQuestions.get(request.identity) ??
+        this.#ask(request, config, signal).finally(() => this.#openQuestions.delete(request.identity))
+      this.#openQuestions.set(request.identity, openQuestion)
       // Files may have changed while the question was open: what starts is compared with what was approved.
       await openQuestion
     }
@@ -113,8 +113,8 @@ export class Consents implements ConsentService {
 
   /** A consent also applies to the server with its variables resolved, if nothing else changed. */
   async carryOver(server: string, config: ServerConfig): Promise<void> {
-    const wanted = await this.#pending(server, config)
-    if (wanted !== undefined && this.#deps.table.has(wanted.written)) this.#agree(wanted)
+    const request = await this.#requestFor(server, config)
+    if (request !== undefined && this.#deps.table.has(request.written)) this.#storeConsent(request)
   }
 
   /** Removes refusals: the user requested to be asked again. */
@@ -123,10 +123,10 @@ export class Consents implements ConsentService {
   }
 
   /** Only configurations that another author may have written need consent. */
-  async #pending(server: string, config: ServerConfig): Promise<ConsentRequest | undefined> {
+  async #requestFor(server: string, config: ServerConfig): Promise<ConsentRequest | undefined> {
     const { table, redactor, agreeToAll, lastIdentity } = this.#deps
     if (config.from?.layer !== 'project' || agreeToAll) return undefined
-    const { identity: written, command, findings, given, program } = await described(config, this.#deps)
+    const { identity: written, command, findings, given, program } = await describeCommand(config, this.#deps)
     const last = lastIdentity(config)
     const identity = last === undefined ? written : fingerprint([written, last])
     if (table.has(identity)) return undefined
@@ -140,7 +140,7 @@ export class Consents implements ConsentService {
       command: redactor.text(command),
       given: redactor.value(given),
       findings: [
-        ...duplicateName(config),
+        ...nameFindings(config),
         ...(before === redactor.text(command) ? [changedElsewhere] : []),
         ...findings,
       ],
@@ -148,15 +148,15 @@ export class Consents implements ConsentService {
     }
   }
 
-  #agree({ identity, file, server, command }: ConsentRequest): void {
+  #storeConsent({ identity, file, server, command }: ConsentRequest): void {
     this.#refused.delete(identity)
     this.#deps.table.put({ identity, file, server, command, at: new Date().toISOString() })
   }
 
-  async #ask(wanted: ConsentRequest, config: ServerConfig, signal: AbortSignal): Promise<void> {
+  async #ask(request: ConsentRequest, config: ServerConfig, signal: AbortSignal): Promise<void> {
     const { questions, recorder, redactor } = this.#deps
-    const { server, file, command, program, given, findings, before } = wanted
-    const shown = defined({ program, before })
+    const { server, file, command, program, given, findings, before } = request
+    const displayed = defined({ program, before })
     const row = recorder.open({
       kind: 'start',
       server,
@@ -166,23 +166,23 @@ export class Consents implements ConsentService {
         command,
         findings,
         surface: questions.names,
-        ...shown,
+        ...displayed,
       },
     })
     try {
-      const question = { file, command, given, findings, ...shown, config: redactor.value(config) }
+      const question = { file, command, given, findings, ...displayed, config: redactor.value(config) }
       const { answer, by } = await questions.ask(
         { kind: 'start', id: randomUUID(), cause: { server }, ...question },
         { signal, activity: row.id },
       )
       if (answer.verdict === 'allow') {
-        this.#agree(wanted)
+        this.#storeConsent(request)
         row.close('ok', { by })
         return
       }
-      this.#refused.add(wanted.identity)
+      this.#refused.add(request.identity)
       row.close('denied', { by, ...(answer.reason !== undefined && { reason: answer.reason }) })
-      throw refusedStart(server)
+      throw startRefused(server)
     } catch (error) {
       row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       if (!(error instanceof NoSurfaceError)) throw error
@@ -198,48 +198,51 @@ export class Consents implements ConsentService {
 }
 
 /** The error of a start that the user refused. */
-function refusedStart(server: string): FixableError {
+function startRefused(server: string): FixableError {
   return new FixableError('REFUSED', 'It was not started, because you refused it', [
     { action: 'approve', server },
   ])
 }
 
 /** The command line or URL for the user to review. */
-interface Described extends Pick<ConsentNeeded, 'command' | 'program' | 'given' | 'findings'> {
+interface DescribedCommand extends Pick<ConsentNeeded, 'command' | 'program' | 'given' | 'findings'> {
   /** One hash of the file and of everything that defines the started command and its variables. */
   identity: string
 }
 
 /** Secrets and inputs are shown by name; every other variable by its current value. */
-async function described(config: ServerConfig, around: Surroundings): Promise<Described> {
-  const text = (given: string): string => spelled(given, config, around)
+async function describeCommand(config: ServerConfig, surroundings: Surroundings): Promise<DescribedCommand> {
+  const expandText = (given: string): string => expandKnown(given, config, surroundings)
   const { from } = config
   if ('url' in config) {
     const identity = fingerprint({
       file: from?.file,
       replaces: from?.replaces,
-      url: text(config.url),
+      url: expandText(config.url),
       headers: config.headers,
       auth: config.auth,
       files: await filesIn(config),
     })
-    const findings = [...scanCommand(config), ...passedVariables(config)]
-    return { command: text(config.url), given: givenValues(config.headers), findings, identity }
+    const findings = [...scanCommand(config), ...passedSecretFindings(config)]
+    return { command: expandText(config.url), given: displayedValues(config.headers), findings, identity }
   }
-  const words = [config.command, ...(config.args ?? [])].map(text)
+  const words = [config.command, ...(config.args ?? [])].map(expandText)
   const [command = '', ...args] = words
-  const cwd = config.cwd === undefined ? undefined : text(config.cwd)
-  const envFile = config.envFile === undefined ? undefined : text(config.envFile)
+  const cwd = config.cwd === undefined ? undefined : expandText(config.cwd)
+  const envFile = config.envFile === undefined ? undefined : expandText(config.envFile)
   const envPath = envFile === undefined ? undefined : resolve(dirname(from?.file ?? ''), envFile)
-  const ofFile = envPath === undefined ? {} : await variablesOf(envPath)
-  const own = Object.entries(config.env ?? {}).map(([name, value]) => [name, text(value)])
+  const fileVariableValues = envPath === undefined ? {} : await variablesOf(envPath)
+  const configuredVariables = Object.entries(config.env ?? {}).map(([name, value]) => [
+    name,
+    expandText(value),
+  ])
   // Values of an env file are literal, so their variables are not expanded here either.
-  const now = { ...ofFile, ...Object.fromEntries(own) }
-  const place = await resolveCommand(
-    { ...config, command, args, env: now, ...(cwd !== undefined && { cwd }) },
-    around,
+  const currentVariables = { ...fileVariableValues, ...Object.fromEntries(configuredVariables) }
+  const resolvedCommand = await resolveCommand(
+    { ...config, command, args, env: currentVariables, ...(cwd !== undefined && { cwd }) },
+    surroundings,
   )
-  const env = { ...ofFile, ...config.env }
+  const env = { ...fileVariableValues, ...config.env }
   const identity = fingerprint({
     file: from?.file,
     replaces: from?.replaces,
@@ -250,25 +253,32 @@ async function described(config: ServerConfig, around: Surroundings): Promise<De
     variables: envPath === undefined ? undefined : await hashOf(envPath),
     sandbox: config.sandbox,
     files: await filesIn(config),
-    program: [place.file, place.real, place.cwd, place.args],
-    contents: place.contents,
+    program: [resolvedCommand.file, resolvedCommand.real, resolvedCommand.cwd, resolvedCommand.args],
+    contents: resolvedCommand.contents,
   })
-  const folder = cwd === undefined ? '' : `cd ${shellWord(place.cwd)} && `
+  const folder = cwd === undefined ? '' : `cd ${shellWord(resolvedCommand.cwd)} && `
   return {
-    command: `${folder}${[command, ...place.args].map(shellWord).join(' ')}`,
-    ...(place.file !== undefined && {
-      program: place.real === undefined ? place.file : `${place.file} → ${place.real}`,
+    command: `${folder}${[command, ...resolvedCommand.args].map(shellWord).join(' ')}`,
+    ...(resolvedCommand.file !== undefined && {
+      program:
+        resolvedCommand.real === undefined
+          ? resolvedCommand.file
+          : `${resolvedCommand.file} → ${resolvedCommand.real}`,
     }),
-    given: givenValues(env),
-    findings: [...scanCommand({ ...config, env }), ...passedVariables(config), ...place.findings],
+    given: displayedValues(env),
+    findings: [
+      ...scanCommand({ ...config, env }),
+      ...passedSecretFindings(config),
+      ...resolvedCommand.findings,
+    ],
     identity,
   }
 }
 
 /** Hashes of the files whose contents are passed to the server (`${file:path}`). */
 async function filesIn(config: ServerConfig): Promise<Record<string, string | null>> {
-  const names = textsOf(config).flatMap(({ text }) => {
-    const read = partsOf(text)
+  const names = textsOf(config).flatMap(({ text: expandText }) => {
+    const read = partsOf(expandText)
     return 'parts' in read ? read.parts.flatMap((part) => (part.kind === 'file' ? [part.name] : [])) : []
   })
   const folder = dirname(config.from?.file ?? '')
@@ -282,16 +292,16 @@ async function variablesOf(file: string): Promise<Record<string, string>> {
 }
 
 /** Whether rules that name a server would now apply to another server. */
-function duplicateName({ from }: ServerConfig): TrustFinding[] {
+function nameFindings({ from }: ServerConfig): TrustFinding[] {
   if (from?.replaces === undefined) return []
   const message = `It replaces your own server of this name in ${from.replaces}, and your rules for that name apply to it.`
   return [{ severity: 'warning', code: 'takes-a-name', at: 'name', message }]
 }
 
 /** The user's credentials and variables that a configuration passes on. */
-function passedVariables(config: ServerConfig): TrustFinding[] {
-  return textsOf(config).flatMap(({ field, text }) => {
-    const read = partsOf(text)
+function passedSecretFindings(config: ServerConfig): TrustFinding[] {
+  return textsOf(config).flatMap(({ field, text: expandText }) => {
+    const read = partsOf(expandText)
     const at = field.join('.')
     return ('parts' in read ? read.parts : []).flatMap((part): TrustFinding[] => {
       const warning = (code: string, message: string): TrustFinding[] => [

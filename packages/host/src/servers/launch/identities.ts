@@ -5,7 +5,7 @@ import { serverIdentity } from '../../core/policy/identity.ts'
 import type { IdentityTable } from '../../log/store/server-tables.ts'
 import { fingerprint } from '../../shared/fingerprint.ts'
 import type { ServerConfig } from '../../types/index.ts'
-import { spelled } from './resolve-command.ts'
+import { expandKnown } from './resolve-command.ts'
 
 interface IdentitiesDeps {
   table: IdentityTable
@@ -17,10 +17,10 @@ interface IdentitiesDeps {
   salt: string
 }
 
-interface Named {
+interface ExpandedConfig {
   config: ServerConfig
   /** Texts whose values must be resolved first, by position. */
-  open: ReadonlySet<string>
+  unresolved: ReadonlySet<string>
 }
 
 /**
@@ -49,79 +49,85 @@ export class Identities {
   }
 
   /** Records the current values of the variables. */
-  async settle(config: ServerConfig, resolved: ServerConfig): Promise<void> {
-    const named = this.#named(config)
-    const { identity } = this.#store(config, named)
-    if (named.open.size === 0) return
+  async recordValues(config: ServerConfig, resolved: ServerConfig): Promise<void> {
+    const expanded = this.#expand(config)
+    const { identity } = this.#storeTemplate(config, expanded)
+    if (expanded.unresolved.size === 0) return
     const key = await this.#secretKey()
-    const values = new Map(textsOf(resolved))
-    const digest = (at: string, text: string): string =>
-      named.open.has(at)
+    const values = new Map(identityTexts(resolved))
+    const digest = (position: string, text: string): string =>
+      expanded.unresolved.has(position)
         ? `${text}#${createHmac('sha256', key)
-            .update(values.get(at) ?? '')
+            .update(values.get(position) ?? '')
             .digest('hex')}`
         : text
-    this.#deps.table.put(identity, serverIdentity(mapped(named.config, digest)))
+    this.#deps.table.put(identity, serverIdentity(mapTexts(expanded.config, digest)))
   }
 
   #template(config: ServerConfig): { identity: string; isOpen: boolean } {
-    return this.#templates.get(config) ?? this.#store(config, this.#named(config))
+    return this.#templates.get(config) ?? this.#storeTemplate(config, this.#expand(config))
   }
 
-  #store(config: ServerConfig, { config: named, open }: Named): { identity: string; isOpen: boolean } {
-    const own = serverIdentity(named)
-    const isOpen = open.size > 0
-    const identity = isOpen ? fingerprint({ file: config.from?.file, own }) : own
+  #storeTemplate(
+    config: ServerConfig,
+    { config: expanded, unresolved }: ExpandedConfig,
+  ): { identity: string; isOpen: boolean } {
+    const expandedIdentity = serverIdentity(expanded)
+    const isOpen = unresolved.size > 0
+    const identity = isOpen
+      ? fingerprint({ file: config.from?.file, own: expandedIdentity })
+      : expandedIdentity
     const template = { identity, isOpen }
     this.#templates.set(config, template)
     return template
   }
 
   /** Expands environment and folder variables; others stay as written. */
-  #named(config: ServerConfig): Named {
-    const open = new Set<string>()
-    const name = (at: string, text: string): string => spelled(text, config, this.#deps, () => open.add(at))
-    return { config: mapped(config, name), open }
+  #expand(config: ServerConfig): ExpandedConfig {
+    const unresolved = new Set<string>()
+    const mapText = (position: string, text: string): string =>
+      expandKnown(text, config, this.#deps, () => unresolved.add(position))
+    return { config: mapTexts(config, mapText), unresolved }
   }
 
   #secretKey(): Promise<string> {
-    this.#key ??= this.#makeKey().catch((error: unknown) => {
+    this.#key ??= this.#createKey().catch((error: unknown) => {
       this.#key = undefined
       throw error
     })
     return this.#key
   }
 
-  async #makeKey(): Promise<string> {
+  async #createKey(): Promise<string> {
     const { credentials, salt } = this.#deps
     if (credentials === undefined) return salt
-    const name = `identity key ${salt}`
-    return credentials.exclusive(name, async () => {
-      const stored = await credentials.get(name)
+    const mapText = `identity key ${salt}`
+    return credentials.exclusive(mapText, async () => {
+      const stored = await credentials.get(mapText)
       if (stored !== undefined) return stored
       const newKey = randomBytes(32).toString('base64')
-      await credentials.set(name, newKey)
+      await credentials.set(mapText, newKey)
       return newKey
     })
   }
 }
 
-function mapped(config: ServerConfig, name: (at: string, text: string) => string): ServerConfig {
-  if ('url' in config) return { ...config, url: name('url', config.url) }
+function mapTexts(config: ServerConfig, mapText: (position: string, text: string) => string): ServerConfig {
+  if ('url' in config) return { ...config, url: mapText('url', config.url) }
   const { command, args, cwd } = config
   return {
     ...config,
-    command: name('command', command),
-    ...(args !== undefined && { args: args.map((text, index) => name(`args[${index}]`, text)) }),
-    ...(cwd !== undefined && { cwd: name('cwd', cwd) }),
+    command: mapText('command', command),
+    ...(args !== undefined && { args: args.map((text, index) => mapText(`args[${index}]`, text)) }),
+    ...(cwd !== undefined && { cwd: mapText('cwd', cwd) }),
   }
 }
 
 /** The texts of a server's identity, each with its position. */
-function textsOf(config: ServerConfig): [at: string, text: string][] {
+function identityTexts(config: ServerConfig): [at: string, text: string][] {
   const texts: [string, string][] = []
-  mapped(config, (at, text) => {
-    texts.push([at, text])
+  mapTexts(config, (position, text) => {
+    texts.push([position, text])
     return text
   })
   return texts

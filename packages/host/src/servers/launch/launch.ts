@@ -33,7 +33,7 @@ import type { ServerConnection } from '../connections/connection.ts'
 import { Consents } from './consents.ts'
 import { Identities } from './identities.ts'
 import { type MachineVariable, secretsIn, variablesFor, withMachineVariables } from './machine-variables.ts'
-import { resolveCommand, type Surroundings, startedAs } from './resolve-command.ts'
+import { resolveCommand, resolvedConfig, type Surroundings } from './resolve-command.ts'
 
 interface LaunchDeps {
   options: Pick<HostOptions, 'secrets' | 'credentials' | 'env' | 'home' | 'startProjectServers' | 'redactFor'>
@@ -61,7 +61,7 @@ export class Launch {
   readonly #consents: Consents
   readonly #store: SecretStore
   readonly #surroundings: Surroundings
-  #learned: Promise<void> | undefined
+  #learning: Promise<void> | undefined
   /** Variables that were withheld; each is reported once. */
   readonly #warned = new Set<string>()
 
@@ -72,8 +72,8 @@ export class Launch {
     this.#deps = deps
     this.#surroundings = { env, home }
     this.#store = options.secrets ?? memorySecrets()
-    const ask: Parameters<typeof createSecrets>[0]['ask'] = (...asked) =>
-      askInput(questions, recorder, ...asked)
+    const ask: Parameters<typeof createSecrets>[0]['ask'] = (...inputQuestion) =>
+      askInput(questions, recorder, ...inputQuestion)
     const secrets = createSecrets({
       ...{ store: this.#store, settings: deps.settings, redactor, env, home, ask, servers },
       stored: deps.onSecret,
@@ -104,7 +104,7 @@ export class Launch {
     const before = this.identities.last(config)
     await this.#consents.admit(server, config, signal)
     const resolved = await this.#resolve(server, config, signal)
-    await this.identities.settle(config, resolved)
+    await this.identities.recordValues(config, resolved)
     // Values resolved for the first time belong to the consent just given.
     if (before === undefined && this.identities.last(config) !== undefined) {
       await this.#consents.carryOver(server, config)
@@ -114,8 +114,8 @@ export class Launch {
     if (config.from?.layer !== 'project') return withMachineVariables(resolved, variables)
     await this.#consents.admit(server, config, signal)
     const command = await resolveCommand({ ...resolved, from: config.from }, this.#surroundings)
-    if (command.isApart) await mkdir(command.cwd, { recursive: true, mode: 0o700 })
-    return withMachineVariables(startedAs(resolved, command), variables)
+    if (command.isSeparateFolder) await mkdir(command.cwd, { recursive: true, mode: 0o700 })
+    return withMachineVariables(resolvedConfig(resolved, command), variables)
   }
 
   /** The machine's variables that a server gets. Those with credentials need approval once. */
@@ -134,7 +134,7 @@ export class Launch {
       }
       for (const secret of secretsIn(value)) this.#deps.redactor.add(secret, name)
       const file = from?.layer === 'project' ? from.file : undefined
-      const answer = await this.#mayPass(server, name, file, signal)
+      const answer = await this.#askToPass(server, name, file, signal)
       if (answer === 'yes') given.push(variable)
       else if (answer === undefined) this.#warnWithheld(server, name)
     }
@@ -142,7 +142,7 @@ export class Launch {
   }
 
   /** The current or stored answer; undefined if the user cannot be asked or does not answer. */
-  async #mayPass(
+  async #askToPass(
     server: string,
     name: string,
     file: string | undefined,
@@ -174,20 +174,20 @@ export class Launch {
    * Runs once per host.
    */
   learnSecrets(): Promise<void> {
-    this.#learned ??= this.#learnAll()
-    return this.#learned
+    this.#learning ??= this.#registerSecrets()
+    return this.#learning
   }
 
-  async #learnAll(): Promise<void> {
+  async #registerSecrets(): Promise<void> {
     // A server that needs a secret of an unreadable store reports it; the others are unaffected.
     const readable = await (this.#store.readable?.() ?? Promise.resolve([])).catch(() => [])
-    for (const { name, value } of readable) this.#deps.redactor.add(value, markOf(name), name)
+    for (const { name, value } of readable) this.#deps.redactor.add(value, redactionMark(name), name)
     for (const config of (await this.#deps.options.redactFor?.()) ?? [])
       learnVariables(config, this.#surroundings.env, this.#deps.redactor)
   }
 
   /** Registers values that a configuration contains under secret-like names. */
-  keep(config: ServerConfig): ServerConfig {
+  registerSecrets(config: ServerConfig): ServerConfig {
     learnSecrets(config, this.#deps.redactor)
     return config
   }
@@ -248,13 +248,13 @@ async function askInput(
 }
 
 /** The replacement of a secret: its name, or the id of an input. */
-function markOf(name: string): string {
+function redactionMark(name: string): string {
   return /^input (.+?) of [/\\A-Z]/.exec(name)?.[1] ?? name
 }
 
 /** States in which the process that wrote to stderr has exited. */
-const ended: ReadonlySet<string> = new Set(['reconnecting', 'failed', 'disabled', 'asleep'])
-const minRedacted = 6
+const exitedStates: ReadonlySet<string> = new Set(['reconnecting', 'failed', 'disabled', 'asleep'])
+const minRedactedCharacters = 6
 
 /** All data leaving the host passes here to be redacted. */
 export class Redaction {
@@ -280,13 +280,13 @@ export class Redaction {
       const text = stream.push(event.text)
       return text === '' ? [] : [{ ...event, text }]
     }
-    const shown = this.redactor.value(event)
-    if (event.type !== 'connection' || !ended.has(event.state.state)) return [shown]
-    const rest = this.#streams.get(event.server)?.end() ?? ''
+    const redactedEvent = this.redactor.value(event)
+    if (event.type !== 'connection' || !exitedStates.has(event.state.state)) return [redactedEvent]
+    const heldBack = this.#streams.get(event.server)?.end() ?? ''
     this.#streams.delete(event.server)
     // The held-back text may be most of a secret.
-    if (rest === '' || rest.length >= minRedacted) return [shown]
-    return [{ type: 'stderr', server: event.server, text: rest }, shown]
+    if (heldBack === '' || heldBack.length >= minRedactedCharacters) return [redactedEvent]
+    return [{ type: 'stderr', server: event.server, text: heldBack }, redactedEvent]
   }
 
   value<T>(value: T): T {
@@ -302,30 +302,30 @@ export class Redaction {
 export async function reconfigure(
   wanted: Readonly<Record<string, ServerConfig>>,
   connections: Map<string, ServerConnection>,
-  make: (name: string, config: ServerConfig) => ServerConnection,
-  gone: (name: string) => void,
+  create: (name: string, config: ServerConfig) => ServerConnection,
+  onRemoved: (name: string) => void,
 ): Promise<Reconfigured> {
   const names = Object.keys(wanted)
   const removed = [...connections.keys()].filter((name) => !names.includes(name))
   const added = names.filter((name) => !connections.has(name))
   const changed = names.filter((name) => {
-    const now = connections.get(name)?.config
-    return now !== undefined && canonical(now) !== canonical(wanted[name])
+    const currentConfig = connections.get(name)?.config
+    return currentConfig !== undefined && canonical(currentConfig) !== canonical(wanted[name])
   })
   const closing = [...removed, ...changed].flatMap((name) => connections.get(name)?.close() ?? [])
   for (const name of removed) {
     connections.delete(name)
-    gone(name)
+    onRemoved(name)
   }
-  const begun: ServerConnection[] = []
+  const started: ServerConnection[] = []
   for (const name of [...added, ...changed]) {
     const config = wanted[name]
     if (config === undefined) continue
-    const connection = make(name, config)
+    const connection = create(name, config)
     connections.set(name, connection)
-    begun.push(connection)
+    started.push(connection)
   }
   await Promise.all(closing)
-  await Promise.all(begun.map((connection) => connection.start()))
+  await Promise.all(started.map((connection) => connection.start()))
   return { added, removed, changed }
 }

@@ -44,9 +44,9 @@ export function machineVariables(env: ConfigEnvironment): MachineVariable[] {
     const kind = kinds.find(([, names]) => names.test(name))?.[0]
     // A value with this prefix is an exported shell function.
     if (kind === undefined || value === undefined || value === '' || value.startsWith('()')) return []
-    const holdsAddresses = kind === 'proxy' || kind === 'packages'
-    const isNamed = isSecretName(name) || credentialName.test(name)
-    return [{ name, value, kind, isCredential: isNamed || (holdsAddresses && credentialValue.test(value)) }]
+    const mayHoldUrl = kind === 'proxy' || kind === 'packages'
+    const hasSecretName = isSecretName(name) || credentialName.test(name)
+    return [{ name, value, kind, isCredential: hasSecretName || (mayHoldUrl && credentialValue.test(value)) }]
   })
 }
 
@@ -59,15 +59,17 @@ export function secretsIn(value: string): string[] {
 /** Those a server can use: its own settings take precedence, ignoring case. */
 export function variablesFor(
   { env = {}, sandbox }: StdioServerConfig,
-  of: ConfigEnvironment,
+  environment: ConfigEnvironment,
 ): MachineVariable[] {
-  const own = new Set(Object.keys(env).map((name) => name.toUpperCase()))
+  const configuredNames = new Set(Object.keys(env).map((name) => name.toUpperCase()))
   const isOutside = sandbox === undefined || sandbox === false
   const sharesNetwork = typeof sandbox === 'object' && sandbox.network === true
   // A sandbox has its own proxy, and does not contain the user's folders.
-  const isOfUse = (kind: Kind): boolean =>
+  const isUseful = (kind: Kind): boolean =>
     isOutside || kind === 'certificates' || kind === 'packages' || (kind === 'proxy' && sharesNetwork)
-  return machineVariables(of).filter(({ name, kind }) => !own.has(name.toUpperCase()) && isOfUse(kind))
+  return machineVariables(environment).filter(
+    ({ name, kind }) => !configuredNames.has(name.toUpperCase()) && isUseful(kind),
+  )
 }
 
 /** A server with these variables in addition to its own. A sandbox may read the certificate files. */
@@ -79,11 +81,11 @@ export async function withMachineVariables(
   const env = { ...Object.fromEntries(variables.map(({ name, value }) => [name, value])), ...config.env }
   const { sandbox } = config
   if (sandbox === undefined || sandbox === false) return { ...config, env }
-  const box = sandbox === true ? {} : sandbox
+  const access = sandbox === true ? {} : sandbox
   const certificates = variables.flatMap(({ kind, value }) => (kind === 'certificates' ? [value] : []))
-  const there = await Promise.all(certificates.map(isFileOrFolder))
-  const read = [...(box.read ?? []), ...certificates.filter((_, index) => there[index])]
-  return { ...config, env, sandbox: { ...box, read } }
+  const exist = await Promise.all(certificates.map(isFileOrFolder))
+  const read = [...(access.read ?? []), ...certificates.filter((_, index) => exist[index])]
+  return { ...config, env, sandbox: { ...access, read } }
 }
 
 async function isFileOrFolder(path: string): Promise<boolean> {

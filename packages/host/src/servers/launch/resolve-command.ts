@@ -23,11 +23,11 @@ interface ResolvedCommand {
   args: string[]
   cwd: string
   /** Whether `cwd` is a folder for the servers of this file alone, instead of the working folder. */
-  isApart: boolean
+  isSeparateFolder: boolean
   /** The search path it gets; undefined if there is none. */
   path: string | undefined
   /** A project file that the command would run if project folders were searched. */
-  left?: string
+  projectFile?: string
   /** SHA-256 of the project files in the command line, by path. */
   contents: Record<string, string>
   findings: TrustFinding[]
@@ -46,40 +46,47 @@ const relativePath = /^(--?[\w-]+=)?(\.{1,2}(?:[\\/].*)?)$/s
  */
 export async function resolveCommand(
   config: StdioServerConfig,
-  around: Surroundings,
+  surroundings: Surroundings,
 ): Promise<ResolvedCommand> {
   const { command, args = [], from } = config
   const project = resolve(from?.workspace ?? dirname(from?.file ?? '.'))
   const real = await realpath(project).catch(() => project)
   const isOfProject = (path: string): boolean => isWithin(path, project) || isWithin(path, real)
   // If the project contains the home folder, programs installed there are the user's own.
-  const isForeign = (path: string): boolean => !isOfProject(around.home) && isOfProject(path)
-  const fetches = runsPackage(command, args)
-  const isApart = fetches && config.cwd === undefined
+  const isForeign = (path: string): boolean => !isOfProject(surroundings.home) && isOfProject(path)
+  const fetchesPackages = runsPackage(command, args)
+  const isSeparateFolder = fetchesPackages && config.cwd === undefined
   const base = resolve(config.cwd ?? '.')
-  const cwd = isApart ? separateFolder(config, around, isForeign) : base
-  const path = searchPath(config, around, (folder) => !fetches || !isForeign(folder), base)
-  const file = await findProgram(command, { path: path ?? '', cwd: base, env: around.env })
-  const left =
-    file === undefined && fetches
-      ? await findProgram(command, { path: variable(around.env, 'PATH') ?? '', cwd: base, env: around.env })
+  const cwd = isSeparateFolder ? separateFolder(config, surroundings, isForeign) : base
+  const path = searchPath(config, surroundings, (folder) => !fetchesPackages || !isForeign(folder), base)
+  const file = await findProgram(command, { path: path ?? '', cwd: base, env: surroundings.env })
+  const projectFile =
+    file === undefined && fetchesPackages
+      ? await findProgram(command, {
+          path: variable(surroundings.env, 'PATH') ?? '',
+          cwd: base,
+          env: surroundings.env,
+        })
       : undefined
-  const link = file === undefined ? undefined : await realpath(file).catch(() => undefined)
-  const words = isApart ? args.map((arg) => absolute(arg, base)) : args
+  const linkTarget = file === undefined ? undefined : await realpath(file).catch(() => undefined)
+  const resolvedArgs = isSeparateFolder ? args.map((arg) => toAbsolute(arg, base)) : args
   const contents = await contentsOf(
-    [...(file === undefined ? [] : [file]), ...pathsIn(words, cwd)],
+    [...(file === undefined ? [] : [file]), ...pathsIn(resolvedArgs, cwd)],
     isOfProject,
   )
   return {
     file,
-    real: link === file ? undefined : link,
-    args: words,
+    real: linkTarget === file ? undefined : linkTarget,
+    args: resolvedArgs,
     cwd,
-    isApart,
+    isSeparateFolder,
     path,
-    ...(left !== undefined && { left }),
+    ...(projectFile !== undefined && { projectFile }),
     contents,
-    findings: await findingsOf({ config, file, link, cwd, isApart, fetches, base }, isForeign),
+    findings: await findingsOf(
+      { config, file, link: linkTarget, cwd, isSeparateFolder, fetchesPackages, base },
+      isForeign,
+    ),
   }
 }
 
@@ -87,12 +94,12 @@ export async function resolveCommand(
  * The configuration that is actually started.
  * @throws McpError 'CONNECT_FAILED' for a program that fetches packages and exists only in the project
  */
-export function startedAs(config: StdioServerConfig, command: ResolvedCommand): StdioServerConfig {
-  const { file, args, cwd, isApart, path, left } = command
-  if (left !== undefined) {
+export function resolvedConfig(config: StdioServerConfig, command: ResolvedCommand): StdioServerConfig {
+  const { file, args, cwd, isSeparateFolder, path, projectFile } = command
+  if (projectFile !== undefined) {
     throw new McpError(
       'CONNECT_FAILED',
-      `${config.command} exists only in this folder (${left}), and a program of the folder may fetch packages only if it is named by its path. Install ${config.command} elsewhere, or write its full path as "command"`,
+      `${config.command} exists only in this folder (${projectFile}), and a program of the folder may fetch packages only if it is named by its path. Install ${config.command} elsewhere, or write its full path as "command"`,
       { details: { code: 'ENOENT' } },
     )
   }
@@ -101,7 +108,7 @@ export function startedAs(config: StdioServerConfig, command: ResolvedCommand): 
     command: file ?? config.command,
     args,
     // A sandbox opens the named working folder, so none is added that the configuration does not name.
-    ...((isApart || config.cwd !== undefined) && { cwd }),
+    ...((isSeparateFolder || config.cwd !== undefined) && { cwd }),
     ...(path !== undefined && { env: { ...withoutPath(config.env), PATH: path } }),
   }
 }
@@ -112,9 +119,9 @@ function separateFolder(
   { env, home }: Surroundings,
   isForeign: (path: string) => boolean,
 ): string {
-  const given = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_CACHE_HOME']
-  const usual = process.platform === 'win32' ? join(home, 'AppData', 'Local') : join(home, '.cache')
-  const cache = given !== undefined && isAbsolute(given) ? given : usual
+  const configuredCache = process.platform === 'win32' ? env['LOCALAPPDATA'] : env['XDG_CACHE_HOME']
+  const defaultCache = process.platform === 'win32' ? join(home, 'AppData', 'Local') : join(home, '.cache')
+  const cache = configuredCache !== undefined && isAbsolute(configuredCache) ? configuredCache : defaultCache
   const name = createHash('sha256')
     .update(from?.file ?? '')
     .digest('hex')
@@ -130,12 +137,12 @@ function separateFolder(
  */
 function searchPath(
   { env }: StdioServerConfig,
-  around: Surroundings,
+  surroundings: Surroundings,
   isWanted: (folder: string) => boolean,
   base: string,
 ): string | undefined {
   const configured = variable(env, 'PATH')
-  const text = configured ?? variable(around.env, 'PATH')
+  const text = configured ?? variable(surroundings.env, 'PATH')
   if (text === undefined) return undefined
   const folders = text.split(delimiter)
   return configured === undefined
@@ -157,13 +164,13 @@ function withoutPath(env: Record<string, string> = {}): Record<string, string> {
 }
 
 /** Makes `./x` and `--option=../x` absolute; other words may not be paths. */
-function absolute(word: string, base: string): string {
+function toAbsolute(word: string, base: string): string {
   const [, option = '', path] = relativePath.exec(word) ?? []
   return path === undefined ? word : `${option}${resolve(base, path)}`
 }
 
-function pathsIn(words: readonly string[], cwd: string): string[] {
-  return words.flatMap((word) => {
+function pathsIn(resolvedArgs: readonly string[], cwd: string): string[] {
+  return resolvedArgs.flatMap((word) => {
     const value = /^--?[\w-]+=(.+)$/s.exec(word)?.[1]
     return [word, ...(value === undefined ? [] : [value])].map((path) => resolve(cwd, path))
   })
@@ -175,14 +182,14 @@ async function contentsOf(
   isOfProject: (path: string) => boolean,
 ): Promise<Record<string, string>> {
   const contents: Record<string, string> = {}
-  let left = maxHashedBytes
+  let remainingBytes = maxHashedBytes
   for (const path of new Set(paths)) {
     const real = await realpath(path).catch(() => undefined)
     if (real === undefined || !(isOfProject(path) || isOfProject(real))) continue
     const stats = await stat(real)
     if (!stats.isFile()) continue
-    left -= stats.size
-    contents[path] = `${real} ${left < 0 ? `${stats.size} ${stats.mtimeMs}` : await hashOf(real)}`
+    remainingBytes -= stats.size
+    contents[path] = `${real} ${remainingBytes < 0 ? `${stats.size} ${stats.mtimeMs}` : await hashOf(real)}`
   }
   return contents
 }
@@ -198,13 +205,13 @@ interface CommandFinding {
   file: string | undefined
   link: string | undefined
   cwd: string
-  isApart: boolean
-  fetches: boolean
+  isSeparateFolder: boolean
+  fetchesPackages: boolean
   base: string
 }
 
 async function findingsOf(
-  { config, file, link, cwd, isApart, fetches, base }: CommandFinding,
+  { config, file, link: linkTarget, cwd, isSeparateFolder, fetchesPackages, base }: CommandFinding,
   isForeign: (path: string) => boolean,
 ): Promise<TrustFinding[]> {
   const { command, args = [] } = config
@@ -215,14 +222,14 @@ async function findingsOf(
   const isBare = !/[\\/]/.test(command)
   if (file === undefined) {
     add('warning', 'no-program', 'command', `There is no program ${JSON.stringify(command)} to run now.`)
-  } else if (isBare && (isForeign(file) || isForeign(link ?? file))) {
+  } else if (isBare && (isForeign(file) || isForeign(linkTarget ?? file))) {
     const message = `${command} is ${file}, a file of this folder, and not an installed program.`
     add('danger', 'program-of-the-folder', 'command', message)
   }
-  if (isApart) {
+  if (isSeparateFolder) {
     const message = `It runs in ${cwd} and not in this folder, whose files would change what ${command} fetches. To choose another folder, set "cwd" in its configuration.`
     add('notice', 'runs-apart', 'cwd', message)
-  } else if ((fetches || mayFetch(command, args)) && isForeign(cwd)) {
+  } else if ((fetchesPackages || mayFetch(command, args)) && isForeign(cwd)) {
     const message = `It runs in ${cwd}, where files such as node_modules, .npmrc or uv.toml change what it fetches and runs.`
     add('danger', 'runs-in-the-folder', 'cwd', message)
   }
@@ -265,7 +272,7 @@ export interface Surroundings {
  * A text of a configuration with environment and folder variables expanded. Inputs, secrets, files, and secret-like variables
  * stay as written; `open` is called for each of them.
  */
-export function spelled(
+export function expandKnown(
   text: string,
   { from }: ServerConfig,
   { env, home }: Surroundings,

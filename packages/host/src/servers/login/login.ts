@@ -50,7 +50,7 @@ export function createLogin(options: LoginOptions): Login {
   const settings = config.auth === false || config.auth === undefined ? {} : config.auth
   const { scopes } = settings
   const auth = oauth({
-    client: { name: 'Jackfield', ...registeredIn(settings) },
+    client: { name: 'Jackfield', ...registrationOf(settings) },
     redirect: redirectFor(options, () => activeModes.at(-1)?.mode ?? 'asking'),
     store,
     account: server,
@@ -60,19 +60,19 @@ export function createLogin(options: LoginOptions): Login {
   return {
     auth,
     async during(mode, work) {
-      const ownMode = { mode }
-      activeModes.push(ownMode)
+      const entry = { mode }
+      activeModes.push(entry)
       try {
         return await work()
       } finally {
-        activeModes.splice(activeModes.indexOf(ownMode), 1)
+        activeModes.splice(activeModes.indexOf(entry), 1)
       }
     },
     revoke: () => auth.revoke(config.url),
   }
 }
 
-function registeredIn({
+function registrationOf({
   clientId,
   clientSecret,
   issuer,
@@ -107,8 +107,8 @@ function redirectFor(
           const page = pageAt(url)
           if (loginMode === 'quietly') throw new SignInNeeded(page)
           // Other programs with the same credentials wait for this login, so it has a time limit.
-          const soon = AbortSignal.any([signal, AbortSignal.timeout(loginTimeoutMs)])
-          if (loginMode === 'asking' || !agreedTo(page)) await ask(page, soon)
+          const timeoutSignal = AbortSignal.any([signal, AbortSignal.timeout(loginTimeoutMs)])
+          if (loginMode === 'asking' || !agreedTo(page)) await ask(page, timeoutSignal)
           return session.open(url, signal)
         },
       }

@@ -12,7 +12,7 @@ import type { Login } from './login.ts'
 import type { LoginPage, SignInNeeded } from './sign-in-needed.ts'
 
 /** The login-related part of a connection. */
-interface SignsIn {
+interface LoginConnection {
   signIn(): Promise<void>
   /** Connects with the tokens that are stored. */
   reconnect(): Promise<void>
@@ -31,7 +31,7 @@ interface LoginsDeps {
   questions: QuestionQueue & Pick<Inbox, 'list' | 'answer'>
   recorder: Recorder
   redactor: SecretRedactor
-  connection: (server: string) => SignsIn
+  connection: (server: string) => LoginConnection
   emit: (event: HostEvent) => void
   /** Aborted when the host closes. */
   signal: AbortSignal
@@ -60,8 +60,10 @@ export class Logins implements LoginService {
 
   /** The credentials for a server; undefined if its configuration contains credentials or disables the login. */
   async of(server: string, config: HttpServerConfig): Promise<Login | undefined> {
-    const given = Object.keys(config.headers ?? {}).some((name) => name.toLowerCase() === 'authorization')
-    if (config.auth === false || given) return undefined
+    const hasAuthorization = Object.keys(config.headers ?? {}).some(
+      (name) => name.toLowerCase() === 'authorization',
+    )
+    if (config.auth === false || hasAuthorization) return undefined
     // Loaded on demand: few servers require a login, and the module is large.
     const [{ createLogin }, { memoryStore }] = await Promise.all([
       import('./login.ts'),
@@ -71,7 +73,7 @@ export class Logins implements LoginService {
     const known = this.#logins.get(server)
     if (known?.config === key) return known.login
     const { open, network, emit, redactor, store = memoryStore() } = this.#deps
-    this.#store ??= withRedactedErrors(store, redactor)
+    this.#store ??= withRedactedTokens(store, redactor)
     const login = createLogin({
       server,
       config,
@@ -99,22 +101,22 @@ export class Logins implements LoginService {
     if (this.#askedServers.has(server) || this.#openQuestions.has(server) || !questions.canAsk('login'))
       return
     this.#askedServers.add(server)
-    const shown = shortened(page)
-    const ready = new AbortController()
-    this.#openQuestions.set(server, ready)
-    const pending = this.#ask(server, shown, AbortSignal.any([signal, ready.signal]))
+    const stablePage = withoutLoginParameters(page)
+    const answered = new AbortController()
+    this.#openQuestions.set(server, answered)
+    const pending = this.#ask(server, stablePage, AbortSignal.any([signal, answered.signal]))
       .finally(() => this.#openQuestions.delete(server))
       .then(async (by) => {
         if (by === otherWindow) {
           this.askAgain(server)
           return this.#deps.connection(server).reconnect()
         }
-        this.#agreed.set(server, shown)
+        this.#agreed.set(server, stablePage)
         await this.#signInOnce(server)
-        this.#answerOthers(server)
+        this.#answerOtherQuestions(server)
       })
       .catch((error: unknown) => {
-        if (!signal.aborted && !ready.signal.aborted)
+        if (!signal.aborted && !answered.signal.aborted)
           emit({ type: 'warning', server, message: reasonOf(error) })
       })
       .finally(() => {
@@ -147,7 +149,7 @@ export class Logins implements LoginService {
     try {
       await this.#signInOnce(server)
       row.close('ok', {})
-      this.#answerOthers(server)
+      this.#answerOtherQuestions(server)
     } catch (error) {
       row.close('error', { reason: reasonOf(error) })
       throw error
@@ -166,7 +168,7 @@ export class Logins implements LoginService {
   /** A user who requested the login agreed to any page; all others to the one shown. */
   #agreedTo(server: string, page: LoginPage): boolean {
     const agreed = this.#agreed.get(server)
-    return agreed === undefined || bare(agreed) === bare(page)
+    return agreed === undefined || pageIdentity(agreed) === pageIdentity(page)
   }
 
   /** A second login would end the connection of the first, so it waits. */
@@ -182,12 +184,12 @@ export class Logins implements LoginService {
   }
 
   /** Answers the questions of other programs about this login, since they use the same tokens. */
-  #answerOthers(server: string): void {
+  #answerOtherQuestions(server: string): void {
     const { questions } = this.#deps
     const page = this.#pages.get(server)
     if (page === undefined) return
     for (const { id, question } of questions.list({ server })) {
-      if (question.kind !== 'login' || bare(question) !== bare(page)) continue
+      if (question.kind !== 'login' || pageIdentity(question) !== pageIdentity(page)) continue
       try {
         questions.answer(id, { verdict: 'allow' }, otherWindow)
       } catch {
@@ -216,13 +218,15 @@ export class Logins implements LoginService {
       if (answer.verdict === 'allow') return by
     } catch (error) {
       row.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
-      const why =
+      const reason =
         error instanceof NoSurfaceError
           ? 'no person can be asked here'
           : signal.aborted
             ? 'the question was not answered in time'
             : reasonOf(error)
-      throw new McpError('UNAUTHORIZED', `It requires a sign-in at ${issuer}, and ${why}`, { cause: error })
+      throw new McpError('UNAUTHORIZED', `It requires a sign-in at ${issuer}, and ${reason}`, {
+        cause: error,
+      })
     }
     throw new FixableError('UNAUTHORIZED', `You refused to sign in at ${issuer}`, [
       { action: 'sign-in', server },
@@ -241,19 +245,19 @@ function revocationNote(revocation: Revocation): string {
   }
 }
 
-const ofOneLogin = ['state', 'code_challenge', 'code_challenge_method', 'nonce']
+const loginParameters = ['state', 'code_challenge', 'code_challenge_method', 'nonce']
 
 /** The page without the parameters unique to one login. */
-function shortened(page: LoginPage): LoginPage {
-  return { ...page, url: without(ofOneLogin, page) }
+function withoutLoginParameters(page: LoginPage): LoginPage {
+  return { ...page, url: withoutParameters(loginParameters, page) }
 }
 
 /** The page's identity, independent of the redirect port and client id. */
-function bare(page: LoginPage): string {
-  return without([...ofOneLogin, 'client_id', 'redirect_uri'], page)
+function pageIdentity(page: LoginPage): string {
+  return withoutParameters([...loginParameters, 'client_id', 'redirect_uri'], page)
 }
 
-function without(names: readonly string[], page: LoginPage): string {
+function withoutParameters(names: readonly string[], page: LoginPage): string {
   const url = new URL(page.url)
   for (const name of names) url.searchParams.delete(name)
   return url.href
@@ -263,8 +267,8 @@ function without(names: readonly string[], page: LoginPage): string {
 const storedSecrets = { accessToken: 'accessToken', refreshToken: 'refreshToken', secret: 'clientSecret' }
 
 /** Wraps the store so that every token is registered for redaction. */
-function withRedactedErrors(store: CredentialStore, redactor: SecretRedactor): CredentialStore {
-  const learn = (text: string | undefined): void => {
+function withRedactedTokens(store: CredentialStore, redactor: SecretRedactor): CredentialStore {
+  const registerSecrets = (text: string | undefined): void => {
     const value = parsed(text ?? '')
     if (!isRecord(value)) return
     for (const part of [value, value['registration']]) {
@@ -278,11 +282,11 @@ function withRedactedErrors(store: CredentialStore, redactor: SecretRedactor): C
   return {
     async get(key) {
       const text = await store.get(key)
-      learn(text)
+      registerSecrets(text)
       return text
     },
     set(key, value) {
-      learn(value)
+      registerSecrets(value)
       return store.set(key, value)
     },
     delete: (key) => store.delete(key),

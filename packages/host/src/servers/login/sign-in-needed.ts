@@ -20,6 +20,7 @@ export class SignInNeeded extends McpError {
   }
 }
 
+/** The login page at a URL, with the scopes in its query. */
 export function pageAt(url: URL): LoginPage {
   const scope = url.searchParams.get('scope') ?? ''
   return { url: url.href, issuer: url.origin, scopes: scope.split(' ').filter((name) => name !== '') }

@@ -6,16 +6,16 @@ import { connect } from 'node:tls'
 import { McpError } from '@jackfield/sdk'
 import { fetchWith } from '@jackfield/sdk/client/auth/node'
 import { type EnvProxy, shownProxy } from './fetch.ts'
-import { hostOf, openTunnel, proxyCredentials, refusedBy, unreachable } from './tunnel.ts'
+import { hostOf, openTunnel, proxyCredentials, refusalError, unreachableError } from './tunnel.ts'
 
-const idleMs = 4_000
+const idleTimeoutMs = 4_000
 
 /** Connections through one proxy, kept open for a short time after each request. */
 class TunnelAgent extends Agent {
   readonly #proxy: EnvProxy
 
   constructor(proxy: EnvProxy) {
-    super({ keepAlive: true, timeout: idleMs })
+    super({ keepAlive: true, timeout: idleTimeoutMs })
     this.#proxy = proxy
   }
 
@@ -24,16 +24,16 @@ class TunnelAgent extends Agent {
     done?: (error: Error | null, socket: Duplex) => void,
   ): undefined {
     const host = String(options.host)
-    const tunnelled = (tunnel: Socket): void => {
+    const onTunnel = (tunnel: Socket): void => {
       const socket = connect({ socket: tunnel, host, ...(isIP(host) === 0 && { servername: host }) })
       tunnel.once('error', (error) => socket.destroy(error))
       done?.(null, socket)
     }
-    const failed = (error: Error): void => {
+    const onError = (error: Error): void => {
       // Its type declares a socket even if there is none.
       if (done !== undefined) Reflect.apply(done, undefined, [error])
     }
-    openTunnel(this.#proxy, { host, port: Number(options.port) }).then(tunnelled, failed)
+    openTunnel(this.#proxy, { host, port: Number(options.port) }).then(onTunnel, onError)
     return undefined
   }
 }
@@ -45,7 +45,7 @@ export function proxiedFetch(proxy: EnvProxy): (url: URL, init: RequestInit) => 
   const agent = agents.get(proxy.url.href) ?? new TunnelAgent(proxy)
   agents.set(proxy.url.href, agent)
   const send = fetchWith({
-    plain: (url, options, answered) => throughPlain(proxy, url, options, answered),
+    plain: (url, options, answered) => plainProxyRequest(proxy, url, options, answered),
     secure: (url, options, answered) => secureRequest(url, { ...options, agent }, answered),
   })
   return async (url, init) => {
@@ -54,17 +54,17 @@ export function proxiedFetch(proxy: EnvProxy): (url: URL, init: RequestInit) => 
       const response = await send(url, init, [])
       if (url.protocol === 'https:' || response.status !== 407) return response
       await response.body?.cancel()
-      throw refusedBy(proxy, 407, authority)
+      throw refusalError(proxy, 407, authority)
     } catch (error) {
       const cause = error instanceof Error ? error.cause : undefined
       if (cause instanceof McpError) throw cause
-      if (url.protocol === 'http:' && isUnreachable(cause)) throw unreachable(proxy, cause)
+      if (url.protocol === 'http:' && isUnreachable(cause)) throw unreachableError(proxy, cause)
       throw withCertificateHint(error, url, proxy)
     }
   }
 }
 
-function throughPlain(
+function plainProxyRequest(
   proxy: EnvProxy,
   url: URL,
   options: RequestOptions,
@@ -86,13 +86,13 @@ function withCertificateHint(error: unknown, { host }: URL, proxy: EnvProxy | un
   const cause = error instanceof Error ? error.cause : undefined
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   if (!/SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY|GET_ISSUER)/.test(code)) return error
-  const by =
+  const proxyHint =
     proxy === undefined
       ? ''
       : `, which is what the proxy ${shownProxy(proxy)} gives where it inspects connections`
   return new McpError(
     'CONNECT_FAILED',
-    `The certificate of ${host} is signed by an authority that is unknown here (${code})${by}. If you trust that authority, name its file in NODE_EXTRA_CA_CERTS`,
+    `The certificate of ${host} is signed by an authority that is unknown here (${code})${proxyHint}. If you trust that authority, name its file in NODE_EXTRA_CA_CERTS`,
     { cause: error, details: { code } },
   )
 }

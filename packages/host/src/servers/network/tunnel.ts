@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { McpError } from '@jackfield/sdk'
 import { type EnvProxy, shownProxy } from './fetch.ts'
 
-const connectMs = 30_000
+const connectTimeoutMs = 30_000
 
 /** The host and port to connect to through a proxy. */
 interface Destination {
@@ -31,13 +31,13 @@ export function openTunnel(
       path: authority,
       headers: { host: authority, ...proxyCredentials(url) },
       agent: false,
-      timeout: connectMs,
+      timeout: connectTimeoutMs,
       ...(signal !== undefined && { signal }),
     })
     connectRequest.once('connect', ({ statusCode = 0 }, socket: Socket, head) => {
       if (statusCode < 200 || statusCode > 299) {
         socket.destroy()
-        reject(refusedBy(proxy, statusCode, authority))
+        reject(refusalError(proxy, statusCode, authority))
         return
       }
       socket.setTimeout(0)
@@ -47,13 +47,13 @@ export function openTunnel(
     // Some proxies respond to CONNECT with an ordinary response and a body.
     connectRequest.once('response', (response) => {
       response.destroy()
-      reject(refusedBy(proxy, response.statusCode ?? 0, authority))
+      reject(refusalError(proxy, response.statusCode ?? 0, authority))
     })
     connectRequest.once('timeout', () =>
       connectRequest.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })),
     )
     connectRequest.once('error', (error) =>
-      reject(signal?.aborted ? signal.reason : unreachable(proxy, error)),
+      reject(signal?.aborted ? signal.reason : unreachableError(proxy, error)),
     )
     connectRequest.end()
   })
@@ -78,7 +78,7 @@ export function proxyCredentials({ username, password }: URL): { 'proxy-authoriz
 }
 
 /** The meaning of a proxy's refusal. */
-export function refusedBy(proxy: EnvProxy, status: number, authority: string): McpError {
+export function refusalError(proxy: EnvProxy, status: number, authority: string): McpError {
   const name = `The proxy ${shownProxy(proxy)} (${proxy.variable})`
   const text =
     status === 407
@@ -92,7 +92,7 @@ export function refusedBy(proxy: EnvProxy, status: number, authority: string): M
 }
 
 /** The meaning of a failed connection to a proxy. */
-export function unreachable(proxy: EnvProxy, error: unknown): McpError {
+export function unreachableError(proxy: EnvProxy, error: unknown): McpError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer'
   return new McpError(
     'CONNECT_FAILED',

@@ -8,7 +8,7 @@ import type { RootsTable } from '../../log/store/roots-table.ts'
 import type { FolderPreview, OpenFolder, RootFinding, ServerConfig } from '../../types/index.ts'
 
 /** A folder before inspection. */
-type Given = Root & Pick<OpenFolder, 'from'>
+type NamedRoot = Root & Pick<OpenFolder, 'from'>
 
 /** Inputs of folder inspection. */
 interface Surroundings {
@@ -20,31 +20,34 @@ const maxEntries = 10_000
 const shownNames = 8
 
 /** Inspects folders in their current state. Folders with the same location are listed once, by the first name. */
-export async function inspectFolder(given: readonly Given[], around: Surroundings): Promise<OpenFolder[]> {
-  const homes = [around.home, await realpath(around.home).catch(() => around.home)]
-  const places = await Promise.all(given.map(async (root) => ({ root, ...(await placeOf(root)) })))
-  const open: Place[] = []
-  return places.map((place) => {
+export async function inspectFolder(
+  given: readonly NamedRoot[],
+  surroundings: Surroundings,
+): Promise<OpenFolder[]> {
+  const homes = [surroundings.home, await realpath(surroundings.home).catch(() => surroundings.home)]
+  const inspected = await Promise.all(given.map(async (root) => ({ root, ...(await inspectRoot(root)) })))
+  const accepted: InspectedRoot[] = []
+  return inspected.map((place) => {
     const { root, real } = place
-    const refusal = place.refusal ?? refusalOf(place, places, open, around.excluded)
+    const refusal = place.refusal ?? refusalFor(place, inspected, accepted, surroundings.excluded)
     if (refusal !== undefined) return { ...root, ...(real !== undefined && { real }), findings: [refusal] }
-    const others = places.filter((other) => other !== place && other.refusal === undefined)
-    open.push(place)
-    return { ...root, ...(real !== undefined && { real }), findings: remarksOn(place, others, homes) }
+    const others = inspected.filter((other) => other !== place && other.refusal === undefined)
+    accepted.push(place)
+    return { ...root, ...(real !== undefined && { real }), findings: warningsFor(place, others, homes) }
   })
 }
 
-interface Place {
-  root: Given
+interface InspectedRoot {
+  root: NamedRoot
   path: string
   real?: string
   refusal?: RootFinding
 }
 
-function refusalOf(
-  { path, real }: Place,
-  places: readonly Place[],
-  earlier: readonly Place[],
+function refusalFor(
+  { path, real }: InspectedRoot,
+  inspected: readonly InspectedRoot[],
+  earlier: readonly InspectedRoot[],
   excluded: readonly string[],
 ): RootFinding | undefined {
   const refused = (code: RootFinding['code'], message: string): RootFinding => ({
@@ -52,24 +55,36 @@ function refusalOf(
     severity: 'refused',
     message,
   })
-  const pattern = excluded.find((each) => [path, real ?? path].some((name) => isMeant(name, each)))
+  const pattern = excluded.find((excludedPattern) =>
+    [path, real ?? path].some((name) => matchesPattern(name, excludedPattern)),
+  )
   if (pattern !== undefined) return refused('excluded', `it is excluded by "${pattern}"`)
   if (real === undefined) return undefined
-  const left = places.find(
+  const linkOwner = inspected.find(
     (other) => other.real !== undefined && isBelow(path, other.path) && !isIn(real, other.real),
   )
-  if (left !== undefined)
-    return refused('escape', `it is in ${left.path}, but is a link out of it to ${real}`)
-  const same = earlier.find((other) => other.real === real)
-  return same === undefined ? undefined : refused('duplicate', `it is the same folder as ${same.root.uri}`)
+  if (linkOwner !== undefined)
+    return refused('escape', `it is in ${linkOwner.path}, but is a link out of it to ${real}`)
+  const duplicate = earlier.find((other) => other.real === real)
+  return duplicate === undefined
+    ? undefined
+    : refused('duplicate', `it is the same folder as ${duplicate.root.uri}`)
 }
 
-function remarksOn({ path, real }: Place, others: readonly Place[], homes: readonly string[]): RootFinding[] {
+function warningsFor(
+  { path, real }: InspectedRoot,
+  others: readonly InspectedRoot[],
+  homes: readonly string[],
+): RootFinding[] {
   if (real === undefined) return []
-  const outer = others.find((other) => other.real !== undefined && isBelow(real, other.real))
+  const outerRoot = others.find((other) => other.real !== undefined && isBelow(real, other.real))
   const findings: (RootFinding | false | undefined)[] = [
     real !== path && { code: 'link', severity: 'note', message: `it is a link to ${real}` },
-    outer && { code: 'nested', severity: 'note', message: `it is inside ${outer.path}, which is open too` },
+    outerRoot && {
+      code: 'nested',
+      severity: 'note',
+      message: `it is inside ${outerRoot.path}, which is open too`,
+    },
     real === dirname(real)
       ? { code: 'everything', severity: 'danger', message: 'it is everything on this machine' }
       : homes.some((home) => isIn(home, real)) && {
@@ -82,35 +97,35 @@ function remarksOn({ path, real }: Place, others: readonly Place[], homes: reado
 }
 
 /** Whether a folder may be offered to servers now. */
-export function isReported({ findings }: OpenFolder): boolean {
+export function isAvailable({ findings }: OpenFolder): boolean {
   return !findings.some(({ severity }) => severity === 'refused')
 }
 
 /** Whether a folder may be offered to servers once it exists. */
-export function isOffered({ findings }: OpenFolder): boolean {
+export function canBeOffered({ findings }: OpenFolder): boolean {
   return findings.every(
     ({ code, severity }) => severity !== 'refused' || code === 'missing' || code === 'unreadable',
   )
 }
 
 /** The direct contents of a folder, as names and counts, with warnings. */
-export async function previewOf(folder: OpenFolder): Promise<Omit<FolderPreview, 'isNew'>> {
-  const seen = { folders: 0, files: 0, more: false }
+export async function previewOf(rootOf: OpenFolder): Promise<Omit<FolderPreview, 'isNew'>> {
+  const counts = { folders: 0, files: 0, more: false }
   const names: string[] = []
-  const findings = [...folder.findings]
+  const findings = [...rootOf.findings]
   const warn = (code: RootFinding['code'], severity: RootFinding['severity'], message: string): void => {
     if (!findings.some((finding) => finding.code === code)) findings.push({ code, severity, message })
   }
-  const entries = folder.real === undefined ? undefined : await opendir(folder.real).catch(() => undefined)
+  const entries = rootOf.real === undefined ? undefined : await opendir(rootOf.real).catch(() => undefined)
   if (entries !== undefined) {
     for await (const entry of entries) {
-      if (seen.folders + seen.files === maxEntries) {
-        seen.more = true
+      if (counts.folders + counts.files === maxEntries) {
+        counts.more = true
         break
       }
       const { name } = entry
-      if (entry.isDirectory()) seen.folders++
-      else seen.files++
+      if (entry.isDirectory()) counts.folders++
+      else counts.files++
       if (!name.startsWith('.')) names.push(entry.isDirectory() ? `${name}/` : name)
       if (
         /^(?:\.ssh|\.gnupg|\.aws|\.kube)$|^id_(?:rsa|ed25519|ecdsa|dsa)$|\.(?:pem|key|p12|pfx)$/i.test(name)
@@ -121,13 +136,13 @@ export async function previewOf(folder: OpenFolder): Promise<Omit<FolderPreview,
     }
   }
   names.sort((a, b) => (a < b ? -1 : 1))
-  return { ...folder, ...seen, names: names.slice(0, shownNames), findings }
+  return { ...rootOf, ...counts, names: names.slice(0, shownNames), findings }
 }
 
-async function placeOf({ uri }: Root): Promise<Omit<Place, 'root'>> {
+async function inspectRoot({ uri }: Root): Promise<Omit<InspectedRoot, 'root'>> {
   const written = fileURLToPath(uri)
   const path = written.length > 1 && written.endsWith(sep) ? written.slice(0, -1) : written
-  const refused = (code: RootFinding['code'], message: string): Omit<Place, 'root'> => ({
+  const refused = (code: RootFinding['code'], message: string): Omit<InspectedRoot, 'root'> => ({
     path,
     refusal: { code, severity: 'refused', message },
   })
@@ -146,20 +161,20 @@ async function placeOf({ uri }: Root): Promise<Omit<Place, 'root'>> {
   return { path, real }
 }
 
-function isIn(path: string, folder: string): boolean {
-  return path === folder || isBelow(path, folder)
+function isIn(path: string, rootOf: string): boolean {
+  return path === rootOf || isBelow(path, rootOf)
 }
 
-function isBelow(path: string, folder: string): boolean {
-  return path !== folder && path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)
+function isBelow(path: string, rootOf: string): boolean {
+  return path !== rootOf && path.startsWith(rootOf.endsWith(sep) ? rootOf : `${rootOf}${sep}`)
 }
 
 /** Whether a pattern matches a folder or a parent of it. A pattern with a `/` matches whole paths, any other one single names. */
-export function isMeant(path: string, pattern: string): boolean {
+export function matchesPattern(path: string, pattern: string): boolean {
   const test = expressionOf(pattern)
-  for (let at = path; ; at = dirname(at)) {
-    if (test.test(pattern.includes('/') ? at : nameOf(at))) return true
-    if (at === dirname(at)) return false
+  for (let current = path; ; current = dirname(current)) {
+    if (test.test(pattern.includes('/') ? current : nameOf(current))) return true
+    if (current === dirname(current)) return false
   }
 }
 
@@ -187,10 +202,10 @@ export function checkRoots(roots: readonly Root[] = []): void {
 }
 
 /** The URI of a folder given as a path, absolute or from `~`, or as a `file:` URI. */
-export function uriOf(folder: string, home: string): string {
-  const inHome = folder === '~' || folder.startsWith('~/')
-  const path = inHome ? join(home, folder.slice(1)) : folder
-  const uri = isAbsolute(path) ? pathToFileURL(resolve(path)).href : folder
+export function uriOf(rootOf: string, home: string): string {
+  const inHome = rootOf === '~' || rootOf.startsWith('~/')
+  const path = inHome ? join(home, rootOf.slice(1)) : rootOf
+  const uri = isAbsolute(path) ? pathToFileURL(resolve(path)).href : rootOf
   checkRoots([{ uri }])
   return uri
 }
@@ -213,7 +228,7 @@ export class OpenFolders {
   /** The working folder, for which decisions are stored. */
   readonly workspace: string
   readonly #deps: OpenFoldersDeps
-  readonly #fixed: readonly Given[]
+  readonly #fixed: readonly NamedRoot[]
 
   constructor(deps: OpenFoldersDeps) {
     const { roots = [], workspace, home } = deps
@@ -222,38 +237,38 @@ export class OpenFolders {
     const repository = workspace === undefined ? undefined : repositoryOf(workspace, home)
     this.#fixed = [
       // Named folders come first, because many servers work in the first root.
-      ...roots.map((root): Given => ({ ...root, from: 'configured' })),
-      ...(workspace === undefined ? [] : [folder(workspace, 'workspace')]),
-      ...(repository === undefined ? [] : [folder(repository, 'repository')]),
+      ...roots.map((root): NamedRoot => ({ ...root, from: 'configured' })),
+      ...(workspace === undefined ? [] : [rootOf(workspace, 'workspace')]),
+      ...(repository === undefined ? [] : [rootOf(repository, 'repository')]),
     ]
   }
 
-  all(): Given[] {
+  all(): NamedRoot[] {
     const added = this.#deps.table
       .added(this.workspace)
-      .map(({ uri, name }): Given => ({ uri, ...(name !== null && { name }), from: 'added' }))
+      .map(({ uri, name }): NamedRoot => ({ uri, ...(name !== null && { name }), from: 'added' }))
     return [...this.#fixed, ...added]
   }
 
   /** The folders that may be offered to one server. */
-  of({ roots }: ServerConfig): Given[] {
+  of({ roots }: ServerConfig): NamedRoot[] {
     if (roots === false) return []
     if (roots === undefined) return this.all()
     return roots
       .filter(({ uri }) => rootProblem(uri) === undefined)
-      .map((root): Given => ({ ...root, from: 'server' }))
+      .map((root): NamedRoot => ({ ...root, from: 'server' }))
   }
 }
 
-function folder(path: string, from: Given['from']): Given {
+function rootOf(path: string, from: NamedRoot['from']): NamedRoot {
   return { uri: pathToFileURL(path).href, name: basename(path), from }
 }
 
 /** The repository around a folder, unless it contains the home folder. */
 function repositoryOf(workspace: string, home: string): string | undefined {
-  for (let at = workspace; at !== dirname(at); at = dirname(at)) {
-    if (home === at || home.startsWith(`${at}/`)) return undefined
-    if (existsSync(join(at, '.git'))) return at === workspace ? undefined : at
+  for (let current = workspace; current !== dirname(current); current = dirname(current)) {
+    if (home === current || home.startsWith(`${current}/`)) return undefined
+    if (existsSync(join(current, '.git'))) return current === workspace ? undefined : current
   }
   return undefined
 }

@@ -21,7 +21,15 @@ import type {
   ServerConfig,
   ServerRoots,
 } from '../../types/index.ts'
-import { inspectFolder, isOffered, isReported, OpenFolders, previewOf, sameFolder, uriOf } from './folders.ts'
+import {
+  canBeOffered,
+  inspectFolder,
+  isAvailable,
+  OpenFolders,
+  previewOf,
+  sameFolder,
+  uriOf,
+} from './folders.ts'
 
 /** The server data that roots need. */
 interface RootsServer {
@@ -63,9 +71,9 @@ export class Roots {
   readonly folders: OpenFolders
   readonly #deps: RootsDeps
   readonly #home: string
-  readonly #watch: Watch
+  readonly #poller: Poller
   /** The folders visible to servers at their last request. */
-  readonly #seen = new Map<string, string>()
+  readonly #lastSeen = new Map<string, string>()
   /** Open questions by identity, so that a server with two names or connections causes one question. */
   readonly #openQuestions = new Map<string, OpenRootsQuestion>()
 
@@ -75,7 +83,7 @@ export class Roots {
     this.#deps = deps
     this.#home = home
     this.folders = new OpenFolders({ table, roots, workspace, home })
-    this.#watch = new Watch(() => this.#poll(), signal)
+    this.#poller = new Poller(() => this.#poll(), signal)
     this.service = new LiveRootsService(this, deps, this.#home)
   }
 
@@ -98,31 +106,31 @@ export class Roots {
     const { recorder, questions, find, table } = this.#deps
     const { cause, row: causeRow } = find(server, context.cause)
     const { identity, client } = this.server(server)
-    const before = await this.stateOf(server)
+    const previous = await this.stateOf(server)
     const row = recorder.open({
       kind: 'roots',
       server,
       cause: causeRow,
       summary: `${server} asks for the open folders`,
-      detail: { cause, roots: before.offered.map(rootOf), surface: questions.names },
+      detail: { cause, roots: previous.offered.map(rootOf), surface: questions.names },
     })
     table.noteAsked(identity, client?.server.era ?? 'stateless', new Date().toISOString())
-    const asked = mustAsk(before)
+    const asked = needsQuestion(previous)
     const first = asked && !this.#openQuestions.has(identity)
     try {
-      let now = before
+      let current = previous
       // A shared question may be about other folders than these, which are asked about next.
-      for (let round = 0; round < maxRounds && mustAsk(now); round += 1) {
-        await this.#askOnce(server, now, cause, row.id, context.signal)
-        now = await this.stateOf(server)
+      for (let round = 0; round < maxRounds && needsQuestion(current); round += 1) {
+        await this.#askOnce(server, current, cause, row.id, context.signal)
+        current = await this.stateOf(server)
       }
-      this.#seen.set(server, keyOf(now))
-      this.#watch.begin()
-      const missing = now.missing.map(({ uri }) => uri)
-      const denied = now.consent?.verdict === 'deny'
+      this.#lastSeen.set(server, keyOf(current))
+      this.#poller.begin()
+      const missing = current.missing.map(({ uri }) => uri)
+      const denied = current.consent?.verdict === 'deny'
       row.close(denied ? 'denied' : 'ok', { asked: first, ...(missing.length > 0 && { missing }) })
-      if (first) this.#mindSandbox(server, now)
-      return now.allowed.map(rootOf)
+      if (first) this.#warnAboutSandbox(server, current)
+      return current.allowed.map(rootOf)
     } catch (error) {
       row.close(context.signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
       throw unansweredError('roots', 'No person could be asked whether to share folders', error)
@@ -137,11 +145,11 @@ export class Roots {
 
   async stateOf(server: string): Promise<RootsState> {
     const { config, identity } = this.server(server)
-    const folders = await inspectFolder(this.folders.of(config), this.around())
+    const folders = await inspectFolder(this.folders.of(config), this.surroundings())
     return rootsStateOf(folders, this.#consent(identity))
   }
 
-  around(): { home: string; excluded: string[] } {
+  surroundings(): { home: string; excluded: string[] } {
     return { home: this.#home, excluded: this.#deps.table.excluded(this.folders.workspace) }
   }
 
@@ -153,18 +161,18 @@ export class Roots {
     by: string,
   ): void {
     const { identity } = this.server(server)
-    const before = this.#consent(identity)
-    const earlier = (folders: readonly SeenFolder[]): SeenFolder[] =>
-      before?.verdict === 'allow'
+    const previous = this.#consent(identity)
+    const keptDecisions = (folders: readonly SeenFolder[]): SeenFolder[] =>
+      previous?.verdict === 'allow'
         ? folders.filter(({ uri }) => !offered.some((folder) => sameFolder(folder.uri, uri)))
         : []
     this.#deps.table.decide(identity, this.folders.workspace, {
       verdict: agreed === undefined ? 'deny' : 'allow',
-      offered: [...earlier(before?.offered ?? []), ...offered.map(seenAs)].slice(-maxDecided),
+      offered: [...keptDecisions(previous?.offered ?? []), ...offered.map(toSeenFolder)].slice(-maxDecided),
       agreed:
         agreed === undefined
           ? []
-          : [...earlier(before?.agreed ?? []), ...agreed.map(seenAs)].slice(-maxDecided),
+          : [...keptDecisions(previous?.agreed ?? []), ...agreed.map(toSeenFolder)].slice(-maxDecided),
       by,
       at: new Date().toISOString(),
     })
@@ -174,7 +182,7 @@ export class Roots {
   /** Notifies servers whose folders changed. */
   changed(): Promise<void> {
     this.#deps.emit({ type: 'roots' })
-    return this.#watch.now()
+    return this.#poller.pollNow()
   }
 
   server(name: string): RootsServer {
@@ -204,7 +212,7 @@ export class Roots {
     } finally {
       openQuestion.waiting -= 1
       if (openQuestion.waiting === 0) {
-        this.#ended(identity, openQuestion)
+        this.#removeQuestion(identity, openQuestion)
         openQuestion.withdraw.abort(signal.reason)
       }
     }
@@ -219,7 +227,7 @@ export class Roots {
   ): OpenRootsQuestion {
     const withdraw = new AbortController()
     const done = this.#ask(server, standing, cause, row, withdraw.signal).finally(() =>
-      this.#ended(identity, openQuestion),
+      this.#removeQuestion(identity, openQuestion),
     )
     done.catch(() => {})
     const openQuestion: OpenRootsQuestion = { done, withdraw, waiting: 0 }
@@ -227,7 +235,7 @@ export class Roots {
     return openQuestion
   }
 
-  #ended(identity: string, openQuestion: OpenRootsQuestion): void {
+  #removeQuestion(identity: string, openQuestion: OpenRootsQuestion): void {
     if (this.#openQuestions.get(identity) === openQuestion) this.#openQuestions.delete(identity)
   }
 
@@ -250,11 +258,11 @@ export class Roots {
     const { answer, by } = answered
     if (answer.verdict === 'deny') return this.decide(server, offered, undefined, by)
     // Only folders in the question can be allowed.
-    const wanted = answer.roots?.map(({ uri }) => uri)
+    const allowedUris = answer.roots?.map(({ uri }) => uri)
     this.decide(
       server,
       offered,
-      offered.filter(({ uri }) => wanted?.includes(uri) ?? true),
+      offered.filter(({ uri }) => allowedUris?.includes(uri) ?? true),
       by,
     )
   }
@@ -288,17 +296,17 @@ export class Roots {
   }
 
   async #poll(): Promise<void> {
-    for (const [server, before] of [...this.#seen]) {
+    for (const [server, previous] of [...this.#lastSeen]) {
       const connection = this.#deps.servers().get(server)
       if (connection === undefined) {
-        this.#seen.delete(server)
+        this.#lastSeen.delete(server)
         continue
       }
       const standing = await this.stateOf(server)
-      const now = keyOf(standing)
-      if (now === before || this.#deps.signal.aborted) continue
-      this.#seen.set(server, now)
-      this.#mindSandbox(server, standing)
+      const current = keyOf(standing)
+      if (current === previous || this.#deps.signal.aborted) continue
+      this.#lastSeen.set(server, current)
+      this.#warnAboutSandbox(server, standing)
       await connection.client?.rootsChanged().catch((error: unknown) => {
         const message = `The server could not be notified that roots changed: ${reasonOf(error)}`
         this.#deps.emit({ type: 'warning', server, message })
@@ -307,7 +315,7 @@ export class Roots {
   }
 
   /** A sandbox contains the folders allowed when it was created. */
-  #mindSandbox(server: string, { allowed }: RootsState): void {
+  #warnAboutSandbox(server: string, { allowed }: RootsState): void {
     const { config, client } = this.server(server)
     if (!('sandbox' in config) || !config.sandbox || client === undefined || allowed.length === 0) return
     this.#deps.emit({
@@ -350,17 +358,17 @@ class LiveRootsService implements RootsService {
   }
 
   list(): Promise<OpenFolder[]> {
-    return inspectFolder(this.#roots.folders.all(), this.#roots.around())
+    return inspectFolder(this.#roots.folders.all(), this.#roots.surroundings())
   }
 
   async add(folder: string, name?: string): Promise<OpenFolder> {
     const uri = uriOf(folder, this.#home)
     const all = this.#roots.folders.all()
-    const known = all.find((given) => sameFolder(given.uri, uri))
-    const given = known ?? { uri, ...(name !== undefined && { name }), from: 'added' as const }
+    const existing = all.find((given) => sameFolder(given.uri, uri))
+    const given = existing ?? { uri, ...(name !== undefined && { name }), from: 'added' as const }
     const preview = await inspectFolder(
-      [...all.filter((other) => other !== known), given],
-      this.#roots.around(),
+      [...all.filter((other) => other !== existing), given],
+      this.#roots.surroundings(),
     )
     const opened = preview.find((other) => other.uri === given.uri)
     const refusal = opened?.findings.find(({ severity }) => severity === 'refused')
@@ -371,7 +379,7 @@ class LiveRootsService implements RootsService {
         refusal?.code === 'excluded' ? [{ action: 'include-folders' }] : [],
       )
     }
-    if (known !== undefined) return opened
+    if (existing !== undefined) return opened
     this.#deps.table.add(this.#roots.folders.workspace, uri, name)
     this.#note(null, `${uri} was opened to servers`, { uri })
     await this.#roots.changed()
@@ -380,11 +388,11 @@ class LiveRootsService implements RootsService {
 
   async remove(folder: string): Promise<boolean> {
     const uri = uriOf(folder, this.#home)
-    const known = this.#roots.folders.all().find((given) => sameFolder(given.uri, uri))
-    if (known === undefined) return false
-    if (known.from === 'added') this.#deps.table.remove(this.#roots.folders.workspace, known.uri)
-    else this.exclude(fileURLToPath(known.uri).replace(/(.)\/$/, '$1'))
-    this.#note(null, `${known.uri} is no longer open to servers`, { uri: known.uri })
+    const existing = this.#roots.folders.all().find((given) => sameFolder(given.uri, uri))
+    if (existing === undefined) return false
+    if (existing.from === 'added') this.#deps.table.remove(this.#roots.folders.workspace, existing.uri)
+    else this.exclude(fileURLToPath(existing.uri).replace(/(.)\/$/, '$1'))
+    this.#note(null, `${existing.uri} is no longer open to servers`, { uri: existing.uri })
     await this.#roots.changed()
     return true
   }
@@ -418,9 +426,9 @@ class LiveRootsService implements RootsService {
 
   async allow(server: string, by: string, folders?: readonly string[]): Promise<Root[]> {
     const { offered } = await this.#roots.stateOf(server)
-    const wanted = folders?.map((folder) => uriOf(folder, this.#home))
+    const allowedUris = folders?.map((folder) => uriOf(folder, this.#home))
     const unknownRoot =
-      wanted?.findIndex((uri) => !offered.some((folder) => sameFolder(folder.uri, uri))) ?? -1
+      allowedUris?.findIndex((uri) => !offered.some((folder) => sameFolder(folder.uri, uri))) ?? -1
     if (unknownRoot !== -1) {
       const open = offered.map(({ uri }) => fileURLToPath(uri)).join(', ')
       const folder = folders?.[unknownRoot] ?? ''
@@ -430,7 +438,7 @@ class LiveRootsService implements RootsService {
         [{ action: 'open-folder', folder }],
       )
     }
-    const agreed = offered.filter(({ uri }) => wanted?.some((one) => sameFolder(one, uri)) ?? true)
+    const agreed = offered.filter(({ uri }) => allowedUris?.some((one) => sameFolder(one, uri)) ?? true)
     const roots = agreed.map(rootOf)
     // Stored first: a permission that is not stored does not apply.
     const count = agreed.length === 1 ? '1 folder' : `${agreed.length} folders`
@@ -462,23 +470,23 @@ class LiveRootsService implements RootsService {
     const standing = await this.#roots.stateOf(server)
     const { consent, allowed, offered } = standing
     const asked = this.#deps.table.asked(identity)
-    const decided = consent?.verdict === 'deny' ? 'denied' : mustAsk(standing) ? 'ask' : 'allowed'
+    const decided = consent?.verdict === 'deny' ? 'denied' : needsQuestion(standing) ? 'ask' : 'allowed'
     return {
       server,
       state: config.roots === false ? 'off' : consent === undefined ? 'ask' : decided,
       roots: allowed.map(rootOf),
-      asks: mustAsk(standing) ? offered.map(rootOf) : [],
+      asks: needsQuestion(standing) ? offered.map(rootOf) : [],
       ...(asked !== undefined && { asked }),
     }
   }
 
-  #pattern(written: string): string {
-    const inHome = written === '~' || written.startsWith('~/')
-    const pattern = inHome ? join(this.#home, written.slice(1)) : written
+  #pattern(rawPattern: string): string {
+    const inHome = rawPattern === '~' || rawPattern.startsWith('~/')
+    const pattern = inHome ? join(this.#home, rawPattern.slice(1)) : rawPattern
     if (pattern === '' || (pattern.includes('/') && !isAbsolute(pattern) && !pattern.startsWith('*'))) {
       throw new McpError(
         'INVALID',
-        `"${written}" is not a pattern of folders. Write a whole path (/home/me/secret), one with stars (**/secret), or a name (secret)`,
+        `"${rawPattern}" is not a pattern of folders. Write a whole path (/home/me/secret), one with stars (**/secret), or a name (secret)`,
       )
     }
     return pattern
@@ -503,24 +511,24 @@ interface RootsState {
 }
 
 function rootsStateOf(folders: readonly OpenFolder[], consent: RootsConsent | undefined): RootsState {
-  const offered = folders.filter(isOffered)
+  const offered = folders.filter(canBeOffered)
   const agreed = offered.filter((folder) => hasSeen(consent?.agreed ?? [], folder))
   return {
     consent,
     offered,
     fresh: offered.filter((folder) => !hasSeen(consent?.offered ?? [], folder)),
-    allowed: agreed.filter(isReported),
-    missing: agreed.filter((folder) => !isReported(folder)),
+    allowed: agreed.filter(isAvailable),
+    missing: agreed.filter((folder) => !isAvailable(folder)),
   }
 }
 
 /** A refusal is valid until it is removed; an approval is valid for the folders in the question. */
-function mustAsk({ consent, offered, fresh }: RootsState): boolean {
+function needsQuestion({ consent, offered, fresh }: RootsState): boolean {
   if (consent === undefined) return offered.length > 0
   return consent.verdict === 'allow' && fresh.length > 0
 }
 
-function seenAs({ uri, real }: OpenFolder): SeenFolder {
+function toSeenFolder({ uri, real }: OpenFolder): SeenFolder {
   return { uri, real: real ?? null }
 }
 
@@ -538,7 +546,7 @@ function hasSeen(seen: readonly SeenFolder[], folder: OpenFolder): boolean {
 const watchMs = 500
 
 /** Repeats work after a start, sequentially, until the signal aborts. */
-class Watch {
+class Poller {
   readonly #poll: () => Promise<void>
   readonly #signal: AbortSignal
   #timer: NodeJS.Timeout | undefined
@@ -553,19 +561,19 @@ class Watch {
   begin(): void {
     if (this.#signal.aborted) return
     this.#timer ??= setInterval(() => {
-      if (this.#polling === undefined) this.now()
+      if (this.#polling === undefined) this.pollNow()
     }, watchMs).unref()
   }
 
   /** Checks immediately, after a running check. */
-  now(): Promise<void> {
-    const looking = (this.#polling ?? Promise.resolve())
+  pollNow(): Promise<void> {
+    const polling = (this.#polling ?? Promise.resolve())
       .then(() => (this.#signal.aborted ? undefined : this.#poll()))
       .catch(() => {})
       .finally(() => {
-        if (this.#polling === looking) this.#polling = undefined
+        if (this.#polling === polling) this.#polling = undefined
       })
-    this.#polling = looking
-    return looking
+    this.#polling = polling
+    return polling
   }
 }

@@ -17,30 +17,30 @@ export interface TargetHost {
 }
 
 const webPorts = [80, 443]
-const nowhere = new BlockList()
-const within = new BlockList()
+const forbiddenRanges = new BlockList()
+const privateRanges = new BlockList()
 for (const [address, bits] of [
   ['0.0.0.0', 8],
   ['127.0.0.0', 8],
   ['169.254.0.0', 16],
   ['224.0.0.0', 3],
 ] as const)
-  nowhere.addSubnet(address, bits, 'ipv4')
+  forbiddenRanges.addSubnet(address, bits, 'ipv4')
 for (const [address, bits] of [
   ['::', 127],
   ['fe80::', 10],
   ['ff00::', 8],
 ] as const)
-  nowhere.addSubnet(address, bits, 'ipv6')
+  forbiddenRanges.addSubnet(address, bits, 'ipv6')
 for (const [address, bits] of [
   ['10.0.0.0', 8],
   ['100.64.0.0', 10],
   ['172.16.0.0', 12],
   ['192.168.0.0', 16],
 ] as const)
-  within.addSubnet(address, bits, 'ipv4')
-within.addSubnet('fc00::', 7, 'ipv6')
-within.addSubnet('64:ff9b::', 96, 'ipv6')
+  privateRanges.addSubnet(address, bits, 'ipv4')
+privateRanges.addSubnet('fc00::', 7, 'ipv6')
+privateRanges.addSubnet('64:ff9b::', 96, 'ipv6')
 
 /**
  * Parses a list of hosts: `example.org` (ports 80 and 443), `*.example.org`, `example.org:8080`, `example.org:*`.
@@ -49,8 +49,8 @@ within.addSubnet('64:ff9b::', 96, 'ipv6')
 export function readHosts(written: readonly string[]): ListedHost[] {
   return written.map((text) => {
     const parts = /^(\*\.)?(\[[^\]]+\]|[^:[\]/@?#*\s]+)(?::(\d{1,5}|\*))?$/.exec(text.trim())
-    const [, star, bare, port] = parts ?? []
-    const url = bare === undefined ? null : URL.parse(`http://${bare}`)
+    const [, wildcardPrefix, bareHost, port] = parts ?? []
+    const url = bareHost === undefined ? null : URL.parse(`http://${bareHost}`)
     const number = port === undefined || port === '*' ? undefined : Number(port)
     if (url === null || bareName(url.hostname) === '' || number === 0 || (number ?? 1) > 65_535) {
       throw new McpError(
@@ -60,7 +60,7 @@ export function readHosts(written: readonly string[]): ListedHost[] {
     }
     return {
       name: bareName(url.hostname),
-      wildcard: star !== undefined,
+      wildcard: wildcardPrefix !== undefined,
       port: port === '*' ? 'any' : number,
     }
   })
@@ -77,12 +77,15 @@ export function parseTarget(authority: string, defaultPort?: number): TargetHost
 }
 
 /** The entry that allows a host. */
-export function listedAs({ host, port }: TargetHost, list: readonly ListedHost[]): ListedHost | undefined {
+export function findListedHost(
+  { host, port }: TargetHost,
+  list: readonly ListedHost[],
+): ListedHost | undefined {
   return list.find((entry) => {
-    const named = entry.wildcard ? host.endsWith(`.${entry.name}`) : host === entry.name
-    const open =
+    const isNameMatch = entry.wildcard ? host.endsWith(`.${entry.name}`) : host === entry.name
+    const isPortMatch =
       entry.port === 'any' || (entry.port === undefined ? webPorts.includes(port) : entry.port === port)
-    return named && open
+    return isNameMatch && isPortMatch
   })
 }
 
@@ -90,10 +93,10 @@ export function listedAs({ host, port }: TargetHost, list: readonly ListedHost[]
  * Whether the resolved address of an allowed name may be contacted. Another owner's name must not resolve to this machine, and a
  * wildcard name (`*.`) must not resolve to the local network.
  */
-export function mayLeadTo(address: string, { name, wildcard }: ListedHost): boolean {
+export function isAllowedAddress(address: string, { name, wildcard }: ListedHost): boolean {
   if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost')) return true
   const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
-  return !nowhere.check(address, family) && !(wildcard && within.check(address, family))
+  return !forbiddenRanges.check(address, family) && !(wildcard && privateRanges.check(address, family))
 }
 
 function bareName(hostname: string): string {

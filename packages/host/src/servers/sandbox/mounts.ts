@@ -31,7 +31,7 @@ const systemFiles = [
 const networkFiles = ['/etc/hosts', '/etc/resolv.conf', '/etc/services', '/etc/gai.conf', '/etc/host.conf']
 
 /** Paths below the home folder that stay hidden even if a parent folder is open, unless they are named themselves. */
-const secrets = [
+const secretPaths = [
   '.ssh',
   '.gnupg',
   '.aws',
@@ -55,7 +55,7 @@ const secrets = [
   '.zsh_history',
 ]
 /** Sockets of services that run programs for their clients (D-Bus, container engines). */
-const services = ['/run', '/var/run']
+const serviceFolders = ['/run', '/var/run']
 /** The mounts of every sandbox. */
 const ownFolders = ['/dev', '/proc', '/tmp']
 /** Mounts made one by one; bubblewrap's time grows with their square. */
@@ -76,14 +76,14 @@ export async function systemMounts(network: boolean): Promise<Mount[]> {
 
 /** Network files that are links into a service folder, by their real names. */
 export async function linkedNetworkFiles(): Promise<Mount[]> {
-  const real = await Promise.all(networkFiles.map(realOf))
+  const real = await Promise.all(networkFiles.map(realPathOf))
   return real
-    .filter((at) => services.some((folder) => isWithin(at, folder)))
+    .filter((at) => serviceFolders.some((folder) => isWithin(at, folder)))
     .map((at) => ({ kind: 'read', from: at, at, optional: true }))
 }
 
 /** A file or folder of the user, by its given name and its real one. */
-export async function ownMounts(kind: 'read' | 'write', path: string): Promise<Mount[]> {
+export async function userMounts(kind: 'read' | 'write', path: string): Promise<Mount[]> {
   const real = await realpath(path)
   return [...new Set([path, real])].map((at) => ({ kind, from: real, at }))
 }
@@ -91,18 +91,20 @@ export async function ownMounts(kind: 'read' | 'write', path: string): Promise<M
 /** The paths hidden in an open folder, whether they exist or not: by name in the home folder and by link target. */
 export async function hiddenPaths(home: string, env: Environment): Promise<string[]> {
   const homes = new Set([home, accountHome() ?? home])
-  const places = [...homes].flatMap((folder) => secrets.map((name) => join(folder, name)))
+  const secretLocations = [...homes].flatMap((folder) => secretPaths.map((name) => join(folder, name)))
   for (const [variable, standard] of [
     ['XDG_CONFIG_HOME', '.config/'],
     ['XDG_DATA_HOME', '.local/share/'],
   ] as const) {
     const folder = env[variable]
     if (!folder?.startsWith('/')) continue
-    const inIt = secrets.filter((name) => name.startsWith(standard))
-    places.push(...inIt.map((name) => join(folder, name.slice(standard.length))))
+    const inIt = secretPaths.filter((name) => name.startsWith(standard))
+    secretLocations.push(...inIt.map((name) => join(folder, name.slice(standard.length))))
   }
-  const byName = places.map(async (path) => join(await realOf(dirname(path)), basename(path)))
-  return [...new Set(await Promise.all([...byName, ...[...places, ...services].map(realOf)]))]
+  const byName = secretLocations.map(async (path) => join(await realPathOf(dirname(path)), basename(path)))
+  return [
+    ...new Set(await Promise.all([...byName, ...[...secretLocations, ...serviceFolders].map(realPathOf)])),
+  ]
 }
 
 /**
@@ -111,12 +113,12 @@ export async function hiddenPaths(home: string, env: Environment): Promise<strin
  * @throws McpError 'INVALID' if such a folder is to be writable
  */
 export async function withoutHidden(mounts: readonly Mount[], hidden: readonly string[]): Promise<Mount[]> {
-  const whole: Mount[] = []
+  const wholeMounts: Mount[] = []
   const entries: Mount[] = []
   for (const mount of mounts) {
     const from = 'from' in mount ? mount.from : undefined
     const inIt = hidden.filter((path) => from !== undefined && path !== from && isWithin(path, from))
-    if (from === undefined || inIt.length === 0) whole.push(mount)
+    if (from === undefined || inIt.length === 0) wholeMounts.push(mount)
     else if (mount.kind === 'write') throw notWritable(mount.at, inIt)
     else entries.push(...(await entriesOf(from, mount.at, inIt)))
     if (entries.filter(({ kind }) => kind === 'read').length > maxEntries) {
@@ -128,7 +130,7 @@ export async function withoutHidden(mounts: readonly Mount[], hidden: readonly s
   }
   // The target of a link among the entries is mounted by its real name too.
   const links = entries.filter(({ kind }) => kind === 'link')
-  return [...entries, ...whole.filter(({ at }) => !links.some((link) => isWithin(at, link.at)))]
+  return [...entries, ...wholeMounts.filter(({ at }) => !links.some((link) => isWithin(at, link.at)))]
 }
 
 async function entriesOf(from: string, at: string, hidden: readonly string[]): Promise<Mount[]> {
@@ -168,15 +170,15 @@ function accountHome(): string | undefined {
 }
 
 /** The real path, also of something that does not exist. */
-async function realOf(path: string): Promise<string> {
+async function realPathOf(path: string): Promise<string> {
   return realpath(path).catch(async () => {
-    const above = dirname(path)
-    return above === path ? path : join(await realOf(above), basename(path))
+    const parent = dirname(path)
+    return parent === path ? path : join(await realPathOf(parent), basename(path))
   })
 }
 
 /** Outer folders before their contents, since a later mount covers an earlier one. */
-function inOrder(mounts: readonly Mount[]): Mount[] {
+function sortByDepth(mounts: readonly Mount[]): Mount[] {
   const depth = ({ at }: Mount): number => at.split('/').filter(Boolean).length
   const rank = ({ kind }: Mount): number => (kind === 'write' ? 1 : 0)
   return [...mounts].sort((a, b) => depth(a) - depth(b) || rank(a) - rank(b))
@@ -189,7 +191,7 @@ async function systemMount(at: string): Promise<Mount[]> {
   return [{ kind: 'read', from: at, at }]
 }
 
-interface BoxPlan {
+interface SandboxPlan {
   mounts: readonly Mount[]
   /** The home folder in the sandbox, if it has one besides `/tmp`: in memory, and empty at every start. */
   home: string | undefined
@@ -205,10 +207,10 @@ interface BoxPlan {
 }
 
 /** The arguments of bubblewrap, passed without a shell. */
-export function bwrapArguments(plan: BoxPlan): string[] {
+export function bwrapArguments(plan: SandboxPlan): string[] {
   const { mounts, home, cwd, temporaryBytes, network, variables, command } = plan
   const size = temporaryBytes === undefined ? [] : ['--size', String(temporaryBytes)]
-  const memory = (at: string): string[] => [...size, '--tmpfs', at]
+  const tmpfsArguments = (at: string): string[] => [...size, '--tmpfs', at]
   return [
     '--unshare-all',
     ...(network ? ['--share-net'] : []),
@@ -216,9 +218,9 @@ export function bwrapArguments(plan: BoxPlan): string[] {
     '--new-session',
     '--cap-drop',
     'ALL',
-    ...['--proc', '/proc', '--dev', '/dev', ...memory('/dev/shm'), ...memory('/tmp')],
-    ...(home === undefined ? [] : memory(home)),
-    ...inOrder(unique(mounts)).flatMap(argumentsOf),
+    ...['--proc', '/proc', '--dev', '/dev', ...tmpfsArguments('/dev/shm'), ...tmpfsArguments('/tmp')],
+    ...(home === undefined ? [] : tmpfsArguments(home)),
+    ...sortByDepth(unique(mounts)).flatMap(argumentsOf),
     // Made read-only last: writes go to size-limited folders in memory, or fail.
     ...['/', '/dev', ...mounts.filter(({ kind }) => kind === 'folder').map(({ at }) => at)].flatMap((at) => [
       '--remount-ro',

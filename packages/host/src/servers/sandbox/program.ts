@@ -2,7 +2,7 @@ import { open, readFile, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { exists, findProgram, isFile, isWithin } from '../../shared/files.ts'
 
-const firstBytes = 200
+const maxShebangBytes = 200
 const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/nix/store']
 const manifests = ['package.json', 'pyproject.toml', 'deno.json', 'deno.jsonc', 'Cargo.toml', 'go.mod']
 /** Programs whose first non-option argument is the actual program. */
@@ -16,62 +16,62 @@ const subcommands = ['run']
 export async function programFolders(
   program: string,
   args: readonly string[],
-  around: { path: string; cwd: string; home: string },
+  context: { path: string; cwd: string; home: string },
 ): Promise<string[]> {
-  const { path, cwd, home } = around
-  const wanted = await installed(program, home)
+  const { path, cwd, home } = context
+  const wanted = await installationFolders(program, home)
   const interpreter = await interpreterOf(program)
   if (interpreter !== undefined) {
     const interpreterFile = await findProgram(interpreter, { path, cwd })
-    if (interpreterFile !== undefined) wanted.push(...(await installed(interpreterFile, home)))
+    if (interpreterFile !== undefined) wanted.push(...(await installationFolders(interpreterFile, home)))
   }
   if (interpreters.test(basename(program))) {
     const script = args.find((arg) => !arg.startsWith('-') && !subcommands.includes(arg))
     const file = script === undefined ? undefined : resolve(cwd, script)
-    if (file !== undefined && (await isFile(file))) wanted.push(...(await installed(file, home)))
+    if (file !== undefined && (await isFile(file))) wanted.push(...(await installationFolders(file, home)))
   }
   return [...new Set(wanted)]
 }
 
 /** Whether a folder is too broad to be opened only because it contains a program. */
-export function isWide(folder: string, home: string): boolean {
+export function isTooBroad(folder: string, home: string): boolean {
   return folder.split(sep).filter(Boolean).length < 2 || isWithin(home, folder) || folder === '/var/tmp'
 }
 
-async function installed(file: string, home: string): Promise<string[]> {
+async function installationFolders(file: string, home: string): Promise<string[]> {
   const names = new Set([file, await realpath(file).catch(() => file)])
-  const folders = await Promise.all([...names].map((name) => installedAs(name, home)))
+  const folders = await Promise.all([...names].map((name) => foldersOfInstallation(name, home)))
   return folders.flat()
 }
 
-async function installedAs(file: string, home: string): Promise<string[]> {
+async function foldersOfInstallation(file: string, home: string): Promise<string[]> {
   if (systemFolders.some((folder) => isWithin(file, folder))) return []
   const parts = file.split(sep)
   const modules = parts.indexOf('node_modules')
   if (modules !== -1) return [parts.slice(0, modules + 1).join(sep)]
   const folder = dirname(file)
-  if (basename(folder) === 'bin') return installedIn(folder, home)
-  for (let above = folder; !isWide(above, home); above = dirname(above)) {
-    if (await containsAny(above, manifests)) {
-      return [above, ...(await modulesAbove(above)), ...(await linkedDependencies(above, home))]
+  if (basename(folder) === 'bin') return foldersOfBin(folder, home)
+  for (let parent = folder; !isTooBroad(parent, home); parent = dirname(parent)) {
+    if (await containsAny(parent, manifests)) {
+      return [parent, ...(await modulesAbove(parent)), ...(await linkedDependencies(parent, home))]
     }
   }
-  return [isWide(folder, home) ? file : folder, ...(await modulesAbove(folder))]
+  return [isTooBroad(folder, home) ? file : folder, ...(await modulesAbove(folder))]
 }
 
 /** The folders that belong to a `bin` folder: its libraries, and all of a virtual environment. */
-async function installedIn(bin: string, home: string): Promise<string[]> {
-  const above = dirname(bin)
-  if (isWide(above, home)) return [bin]
-  if (await exists(join(above, 'pyvenv.cfg'))) return [above]
-  const lib = join(above, 'lib')
+async function foldersOfBin(bin: string, home: string): Promise<string[]> {
+  const parent = dirname(bin)
+  if (isTooBroad(parent, home)) return [bin]
+  if (await exists(join(parent, 'pyvenv.cfg'))) return [parent]
+  const lib = join(parent, 'lib')
   return (await exists(lib)) ? [bin, lib] : [bin]
 }
 
 async function modulesAbove(folder: string): Promise<string[]> {
   const folders: string[] = []
-  for (let above = folder; above !== dirname(above); above = dirname(above)) {
-    const modules = join(above, 'node_modules')
+  for (let parent = folder; parent !== dirname(parent); parent = dirname(parent)) {
+    const modules = join(parent, 'node_modules')
     if (await exists(modules)) folders.push(modules)
   }
   return folders
@@ -97,7 +97,7 @@ async function linkedDependencies(
     const { at, real } = nearest
     const project = await realpath(dirname(at))
     if (modules.some((one) => isWithin(real, one)) || !isWithin(real, project)) continue
-    if (real === project || isWide(real, home) || !(await exists(join(real, 'package.json')))) continue
+    if (real === project || isTooBroad(real, home) || !(await exists(join(real, 'package.json')))) continue
     found.add(real)
     await linkedDependencies(real, home, found)
   }
@@ -130,7 +130,7 @@ async function interpreterOf(file: string): Promise<string | undefined> {
   const handle = await open(file, 'r').catch(() => undefined)
   if (handle === undefined) return undefined
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(firstBytes), 0, firstBytes, 0)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(maxShebangBytes), 0, maxShebangBytes, 0)
     const line = /^#!([^\n]*)/.exec(buffer.toString('latin1', 0, bytesRead))?.[1]
     const [first, ...rest] = line?.trim().split(/\s+/) ?? []
     return first?.endsWith('/env') === true ? rest.find((word) => !word.startsWith('-')) : first

@@ -10,7 +10,7 @@ import type { ConfigEnvironment } from '../../config/variables.ts'
 import { reasonOf } from '../../shared/text.ts'
 import { type EnvProxy, proxyFor } from '../network/fetch.ts'
 import { hostOf, openTunnel, proxyCredentials } from '../network/tunnel.ts'
-import { type ListedHost, listedAs, mayLeadTo, parseTarget, type TargetHost } from './hosts.ts'
+import { findListedHost, isAllowedAddress, type ListedHost, parseTarget, type TargetHost } from './hosts.ts'
 
 /** The only network access of a sandbox: an HTTP proxy on a socket file, limited to the listed hosts. */
 export interface SandboxProxy {
@@ -49,24 +49,24 @@ export async function startProxy(
   const folder = await mkdtemp(join(tmpdir(), 'jackfield-way-'))
   const open = new Set<Duplex>()
   const reported = new Set<string>()
-  const refuse = (place: string, reason: string): string => {
-    if (!reported.has(place) && reported.size < maxReported) {
-      reported.add(place)
-      onRefused(place, reason)
+  const refuse = (authority: string, reason: string): string => {
+    if (!reported.has(authority) && reported.size < maxReported) {
+      reported.add(authority)
+      onRefused(authority, reason)
     }
-    return `${place} cannot be reached from this sandbox: ${reason}\n`
+    return `${authority} cannot be reached from this sandbox: ${reason}\n`
   }
-  const server = createServer({ keepAlive: false }, (request, answer) => {
-    passOn(request, answer, hosts, refuse, env)
+  const server = createServer({ keepAlive: false }, (request, clientResponse) => {
+    forwardRequest(request, clientResponse, hosts, refuse, env)
   })
   server.maxConnections = maxConnections
   server.on('connection', (socket) => {
     open.add(socket)
     socket.once('close', () => open.delete(socket))
   })
-  server.on('connect', (asked: IncomingMessage, clientSocket: Duplex, head: Buffer) => {
-    const wanted = parseTarget(asked.url ?? '', 443)
-    const connectUpstream = resolveUpstream(wanted, hosts, refuse, asked.url ?? '')
+  server.on('connect', (clientRequest: IncomingMessage, clientSocket: Duplex, head: Buffer) => {
+    const target = parseTarget(clientRequest.url ?? '', 443)
+    const connectUpstream = resolveUpstream(target, hosts, refuse, clientRequest.url ?? '')
     clientSocket.on('error', () => clientSocket.destroy())
     if (typeof connectUpstream === 'string') return clientSocket.end(forbidden(connectUpstream))
     /** Each of the two sockets closes the other. */
@@ -84,11 +84,11 @@ export async function startProxy(
       upstreamSocket.pipe(clientSocket)
       clientSocket.pipe(upstreamSocket)
     }
-    const proxy = upstream('https:', wanted, env)
-    if (proxy !== undefined && wanted !== undefined) {
+    const proxy = upstreamProxy('https:', target, env)
+    if (proxy !== undefined && target !== undefined) {
       const clientClosed = new AbortController()
       clientSocket.once('close', () => clientClosed.abort())
-      openTunnel(proxy, wanted, clientClosed.signal).then(
+      openTunnel(proxy, target, clientClosed.signal).then(
         (upstreamSocket) => {
           join(upstreamSocket)
           upstreamSocket.on('error', () => clientSocket.destroy())
@@ -127,99 +127,99 @@ export async function startProxy(
 }
 
 /** A plain http request with an absolute URL. */
-function passOn(
-  asked: IncomingMessage,
-  answer: ServerResponse,
+function forwardRequest(
+  clientRequest: IncomingMessage,
+  clientResponse: ServerResponse,
   hosts: readonly ListedHost[],
   refuse: (destination: string, reason: string) => string,
   env: ConfigEnvironment,
 ): void {
-  const url = URL.parse(asked.url ?? '')
+  const url = URL.parse(clientRequest.url ?? '')
   if (url === null || url.protocol !== 'http:') {
-    answer.writeHead(400).end('This proxy accepts absolute http URLs and CONNECT.\n')
+    clientResponse.writeHead(400).end('This proxy accepts absolute http URLs and CONNECT.\n')
     return
   }
-  const wanted = parseTarget(url.host, 80)
-  const connectUpstream = resolveUpstream(wanted, hosts, refuse, url.host)
+  const target = parseTarget(url.host, 80)
+  const connectUpstream = resolveUpstream(target, hosts, refuse, url.host)
   if (typeof connectUpstream === 'string') {
-    answer.writeHead(403, { 'content-type': 'text/plain' }).end(connectUpstream)
+    clientResponse.writeHead(403, { 'content-type': 'text/plain' }).end(connectUpstream)
     return
   }
-  const given = Object.entries(asked.headers).filter(([name]) => !hopHeaders.has(name))
-  const headers = { ...Object.fromEntries(given), host: url.host }
-  const proxy = upstream('http:', wanted, env)
-  const forward =
+  const forwardedHeaders = Object.entries(clientRequest.headers).filter(([name]) => !hopHeaders.has(name))
+  const headers = { ...Object.fromEntries(forwardedHeaders), host: url.host }
+  const proxy = upstreamProxy('http:', target, env)
+  const upstreamRequest =
     proxy === undefined
       ? request({
-          method: asked.method,
+          method: clientRequest.method,
           path: `${url.pathname}${url.search}`,
           headers,
           createConnection: connectUpstream,
         })
       : (proxy.url.protocol === 'https:' ? secureRequest : request)({
-          method: asked.method,
+          method: clientRequest.method,
           ...hostOf(proxy.url),
           path: url.href,
           headers: { ...headers, ...proxyCredentials(proxy.url) },
           agent: false,
         })
-  const fail = (why: string): void => {
-    if (answer.headersSent) answer.destroy()
-    else answer.writeHead(502, { 'content-type': 'text/plain' }).end(`${why}\n`)
+  const respondWithError = (reason: string): void => {
+    if (clientResponse.headersSent) clientResponse.destroy()
+    else clientResponse.writeHead(502, { 'content-type': 'text/plain' }).end(`${reason}\n`)
   }
-  forward.once('upgrade', (_given, socket: Duplex) => {
+  upstreamRequest.once('upgrade', (_given, socket: Duplex) => {
     socket.destroy()
-    fail('it answers in another protocol than HTTP')
+    respondWithError('it answers in another protocol than HTTP')
   })
-  forward.once('response', (response) => {
+  upstreamRequest.once('response', (response) => {
     const { statusCode = 0 } = response
     if (statusCode < 200 || statusCode > 999) {
       response.destroy()
-      return fail(`it answers with ${statusCode}, which is not a status`)
+      return respondWithError(`it answers with ${statusCode}, which is not a status`)
     }
-    const back = Object.entries(response.headers).filter(([name]) => !hopHeaders.has(name))
-    answer.writeHead(statusCode, Object.fromEntries(back))
-    response.pipe(answer)
-    response.once('error', () => answer.destroy())
+    const responseHeaders = Object.entries(response.headers).filter(([name]) => !hopHeaders.has(name))
+    clientResponse.writeHead(statusCode, Object.fromEntries(responseHeaders))
+    response.pipe(clientResponse)
+    response.once('error', () => clientResponse.destroy())
   })
-  forward.once('error', (error) => fail(error.message))
-  answer.once('close', () => forward.destroy())
-  asked.pipe(forward)
+  upstreamRequest.once('error', (error) => respondWithError(error.message))
+  clientResponse.once('close', () => upstreamRequest.destroy())
+  clientRequest.pipe(upstreamRequest)
 }
 
 /** The machine's proxy for a host; undefined if there is none. */
-function upstream(
+function upstreamProxy(
   protocol: 'http:' | 'https:',
-  wanted: TargetHost | undefined,
+  target: TargetHost | undefined,
   env: ConfigEnvironment,
 ): EnvProxy | undefined {
-  if (wanted === undefined) return undefined
-  const host = isIP(wanted.host) === 6 ? `[${wanted.host}]` : wanted.host
-  return proxyFor(new URL(`${protocol}//${host}:${wanted.port}`), env)
+  if (target === undefined) return undefined
+  const host = isIP(target.host) === 6 ? `[${target.host}]` : target.host
+  return proxyFor(new URL(`${protocol}//${host}:${target.port}`), env)
 }
 
 /** The address to connect to, or the reason for a refusal. The checked address is the one that is used. */
 function resolveUpstream(
-  wanted: TargetHost | undefined,
+  target: TargetHost | undefined,
   hosts: readonly ListedHost[],
   refuse: (destination: string, reason: string) => string,
-  written: string,
+  rawTarget: string,
 ): (() => Socket) | string {
-  if (wanted === undefined) return refuse(written.slice(0, 200), 'it is not a host and port')
-  const place = `${isIP(wanted.host) === 6 ? `[${wanted.host}]` : wanted.host}:${wanted.port}`
-  const entry = listedAs(wanted, hosts)
-  if (entry === undefined) return refuse(place, 'it is not listed under "network"')
+  if (target === undefined) return refuse(rawTarget.slice(0, 200), 'it is not a host and port')
+  const authority = `${isIP(target.host) === 6 ? `[${target.host}]` : target.host}:${target.port}`
+  const entry = findListedHost(target, hosts)
+  if (entry === undefined) return refuse(authority, 'it is not listed under "network"')
   return () => {
     const socket = connect({
-      host: wanted.host,
-      port: wanted.port,
+      host: target.host,
+      port: target.port,
       lookup: checkedAddress(entry),
       timeout: connectMs,
     })
     socket.once('connect', () => socket.setTimeout(0))
-    socket.once('timeout', () => socket.destroy(new Error(`${place} does not answer`)))
+    socket.once('timeout', () => socket.destroy(new Error(`${authority} does not answer`)))
     socket.once('error', (error) => {
-      if (error instanceof ForbiddenAddress) refuse(place, error.message)
+      if (error instanceof ForbiddenAddress) refuse(authority, error.message)
     })
     return socket
   }
@@ -233,12 +233,12 @@ function checkedAddress(entry: ListedHost): LookupFunction {
   return (host, options, done) => {
     lookup(host, { ...options, all: true }, (error, found) => {
       if (error !== null) return done(error, '')
-      const allowed = found.filter(({ address }) => mayLeadTo(address, entry))
+      const allowed = found.filter(({ address }) => isAllowedAddress(address, entry))
       const [first] = allowed
       if (first === undefined) {
         const addresses = found.map(({ address }) => address).join(', ')
-        const why = `its name resolves to ${addresses}, inside this machine or network; list that address itself if it is meant`
-        return done(new ForbiddenAddress(why), '')
+        const reason = `its name resolves to ${addresses}, inside this machine or network; list that address itself if it is meant`
+        return done(new ForbiddenAddress(reason), '')
       }
       if (options.all === true) done(null, allowed)
       else done(null, first.address, first.family)

@@ -19,7 +19,7 @@ export type SandboxReadiness =
 const systemPath = '/usr/bin:/bin:/run/current-system/sw/bin'
 
 const run = promisify(execFile)
-const requestTimeoutMs = 10_000
+const commandTimeoutMs = 10_000
 
 /** Finds bubblewrap and tests it with an empty sandbox. Never throws. */
 export async function sandboxReady(
@@ -42,21 +42,21 @@ export async function sandboxReady(
     }
   }
   try {
-    const { stdout } = await run(program, ['--version'], { timeout: requestTimeoutMs, env: {} })
-    await run(program, [...emptySandbox, program, '--version'], { timeout: requestTimeoutMs, env: {} })
+    const { stdout } = await run(program, ['--version'], { timeout: commandTimeoutMs, env: {} })
+    await run(program, [...emptySandbox, program, '--version'], { timeout: commandTimeoutMs, env: {} })
     const version = stdout.trim().replace(/^bubblewrap /, '')
-    const [processes, temporary] = [await processLimit(), isAtLeast(version, [0, 7])]
+    const [processes, limitsTemporaryBytes] = [await processLimit(), isAtLeast(version, [0, 7])]
     return {
       ready: true,
       program,
       version,
       unenforced: {
         ...('reason' in processes && { maxProcesses: processes.reason }),
-        ...(!temporary && { maxTemporaryBytes: 'it requires bubblewrap 0.7 or later' }),
+        ...(!limitsTemporaryBytes && { maxTemporaryBytes: 'it requires bubblewrap 0.7 or later' }),
       },
     }
   } catch (error) {
-    return { ready: false, ...whyNot(error) }
+    return { ready: false, ...failureReason(error) }
   }
 }
 
@@ -94,11 +94,11 @@ const emptySandbox = [
   '--',
 ]
 
-function whyNot(error: unknown): { reason: string; advice: string } {
+function failureReason(error: unknown): { reason: string; advice: string } {
   const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : ''
-  const words = stderr === '' ? (error instanceof Error ? error.message : String(error)) : stderr
-  const reason = `bubblewrap cannot create a sandbox here: ${words.split('\n').at(-1) ?? words}`
-  if (/namespace|uid map|permission denied|operation not permitted/i.test(words)) {
+  const message = stderr === '' ? (error instanceof Error ? error.message : String(error)) : stderr
+  const reason = `bubblewrap cannot create a sandbox here: ${message.split('\n').at(-1) ?? message}`
+  if (/namespace|uid map|permission denied|operation not permitted/i.test(message)) {
     return {
       reason,
       advice:

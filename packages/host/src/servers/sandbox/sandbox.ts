@@ -14,15 +14,15 @@ import {
   hiddenPaths,
   linkedNetworkFiles,
   type Mount,
-  ownMounts,
   systemMounts,
+  userMounts,
   withoutHidden,
 } from './mounts.ts'
-import { isWide, programFolders } from './program.ts'
+import { isTooBroad, programFolders } from './program.ts'
 import type { SandboxProxy } from './proxy.ts'
 import { processLimit, sandboxReady } from './ready.ts'
 
-/** The command to start instead of the server's own, until `over` is called. */
+/** The command to start instead of the server's own. `closed` must be called when its process has ended. */
 export interface SandboxedCommand {
   launch: Pick<StdioTransportOptions, 'command' | 'args' | 'env' | 'cwd' | 'askToEnd'>
   /** Stops the helpers of the process. */
@@ -74,10 +74,10 @@ export async function sandboxed(
   if (config.sandbox === undefined || config.sandbox === false) {
     return { launch: config, closed: async () => {}, advice: async () => undefined }
   }
-  const box: Sandbox = config.sandbox === true ? {} : config.sandbox
-  const fetching = fetchingOf(config.command, config.args ?? [])
-  const hosts = hostsOf(box, fetching)
-  const { bwrap, limitedBy, temporaryBytes } = await methodOf(box, env)
+  const sandbox: Sandbox = config.sandbox === true ? {} : config.sandbox
+  const packageRunner = packageRunnerOf(config.command, config.args ?? [])
+  const hosts = hostsOf(sandbox, packageRunner)
+  const { bwrap, limitPrefix, temporaryBytes } = await requireSandbox(sandbox, env)
   const path = config.env?.['PATH'] ?? env['PATH'] ?? '/usr/bin:/bin'
   const cwd = resolve(config.cwd ?? '.')
   const program = await findProgram(config.command, { path, cwd })
@@ -87,47 +87,47 @@ export async function sandboxed(
     })
   }
   const args = config.args ?? []
-  const around = { path, cwd, home }
+  const context = { path, cwd, home }
   const folders = [
-    ...(await programFolders(program, args, around)),
-    ...(hosts === undefined ? [] : await programFolders(process.execPath, [], around)),
-    ...(config.cwd === undefined || isWide(cwd, home) ? [] : [cwd]),
+    ...(await programFolders(program, args, context)),
+    ...(hosts === undefined ? [] : await programFolders(process.execPath, [], context)),
+    ...(config.cwd === undefined || isTooBroad(cwd, home) ? [] : [cwd]),
   ]
-  const own = await ownMountsOf(box, [...folders, ...roots], config.from?.file, home)
-  const refused: string[] = []
+  const userMountList = await configuredMounts(sandbox, [...folders, ...roots], config.from?.file, home)
+  const refusedHosts: string[] = []
   let proxy: SandboxProxy | undefined
   if (hosts !== undefined) {
     const { startProxy } = await import('./proxy.ts')
     proxy = await startProxy(
       hosts,
       (destination, reason) => {
-        refused.push(destination)
-        onWarning(refusal(destination, reason))
+        refusedHosts.push(destination)
+        onWarning(refusalText(destination, reason))
       },
       env,
     )
   }
   try {
-    const everything = own.some(({ at }) => at === '/')
-    const system = everything
-      ? await (box.network === true ? linkedNetworkFiles() : [])
-      : await systemMounts(box.network === true)
+    const opensRoot = userMountList.some(({ at }) => at === '/')
+    const system = opensRoot
+      ? await (sandbox.network === true ? linkedNetworkFiles() : [])
+      : await systemMounts(sandbox.network === true)
     const hidden = await hiddenPaths(home, env)
-    const inner = own.some(({ at }) => isWithin(innerHome, at)) ? '/tmp' : innerHome
-    const seen = own.some(({ at }) => isWithin(cwd, at) || isWithin(at, cwd))
-    const given = Object.entries(config.env ?? {})
+    const sandboxHome = userMountList.some(({ at }) => isWithin(innerHome, at)) ? '/tmp' : innerHome
+    const isCwdVisible = userMountList.some(({ at }) => isWithin(cwd, at) || isWithin(at, cwd))
+    const configuredEnv = Object.entries(config.env ?? {})
     return {
       launch: {
         command: bwrap,
         args: bwrapArguments({
-          mounts: [...(await withoutHidden([...system, ...own], hidden)), ...proxyMount(proxy)],
-          home: inner === innerHome ? inner : undefined,
-          cwd: seen ? cwd : inner,
+          mounts: [...(await withoutHidden([...system, ...userMountList], hidden)), ...proxyMounts(proxy)],
+          home: sandboxHome === innerHome ? sandboxHome : undefined,
+          cwd: isCwdVisible ? cwd : sandboxHome,
           temporaryBytes,
-          network: box.network === true,
-          variables: given.filter(([name]) => loaderVariables.test(name)),
+          network: sandbox.network === true,
+          variables: configuredEnv.filter(([name]) => loaderVariables.test(name)),
           command: [
-            ...limitedBy,
+            ...limitPrefix,
             ...(proxy === undefined ? [] : [process.execPath, forwarder.at, `${proxyPath}/${proxy.socket}`]),
             program,
             ...args,
@@ -136,17 +136,17 @@ export async function sandboxed(
         // Not as arguments, which every user of the machine can read.
         env: {
           ...droppedVariables,
-          HOME: inner,
+          HOME: sandboxHome,
           PATH: path,
-          ...Object.fromEntries(given.filter(([name]) => !loaderVariables.test(name))),
+          ...Object.fromEntries(configuredEnv.filter(([name]) => !loaderVariables.test(name))),
         },
         cwd: '/',
-        askToEnd: asksToEnd(proxy === undefined ? 1 : 2),
+        askToEnd: createTerminator(proxy === undefined ? 1 : 2),
       },
       closed: async () => {
         await proxy?.close()
       },
-      advice: () => proxyMountOf(refused, fetching, home),
+      advice: () => adviceFor(refusedHosts, packageRunner, home),
     }
   } catch (error) {
     await proxy?.close()
@@ -158,20 +158,20 @@ export async function sandboxed(
  * The allowed hosts; undefined if no proxy is needed. A package runner gets a proxy that refuses everything rather than none, so
  * that the user sees which hosts it needs.
  */
-function hostsOf({ network }: Sandbox, fetching: Fetching | undefined): ListedHost[] | undefined {
+function hostsOf({ network }: Sandbox, packageRunner: PackageRunner | undefined): ListedHost[] | undefined {
   if (network === true) return undefined
-  const listed = Array.isArray(network) ? readHosts(network) : []
-  return listed.length === 0 && fetching === undefined ? undefined : listed
+  const hostList = Array.isArray(network) ? readHosts(network) : []
+  return hostList.length === 0 && packageRunner === undefined ? undefined : hostList
 }
 
 /**
  * Checks that the sandbox and its limits are available.
  * @throws McpError 'INVALID' if there is no bubblewrap, or a configured limit cannot be enforced
  */
-async function methodOf(
-  box: Sandbox,
+async function requireSandbox(
+  sandbox: Sandbox,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<{ bwrap: string; limitedBy: string[]; temporaryBytes: number | undefined }> {
+): Promise<{ bwrap: string; limitPrefix: string[]; temporaryBytes: number | undefined }> {
   const readiness = await sandboxReady(env)
   if (!readiness.ready) {
     throw new McpError(
@@ -181,47 +181,51 @@ async function methodOf(
   }
   for (const name of ['maxProcesses', 'maxTemporaryBytes'] as const) {
     const reason = readiness.unenforced[name]
-    if (reason === undefined || box[name] === undefined) continue
+    if (reason === undefined || sandbox[name] === undefined) continue
     throw new McpError(
       'INVALID',
       `It was not started, because its sandbox sets "${name}" and that cannot be enforced here: ${reason}. Remove "${name}" to start it without this limit`,
     )
   }
-  const byDefault = Math.min(defaultTemporaryBytes, Math.floor(totalmem() / 8))
+  const defaultBytes = Math.min(defaultTemporaryBytes, Math.floor(totalmem() / 8))
   return {
     bwrap: readiness.program,
-    limitedBy: await limitCommand(box.maxProcesses ?? defaultProcesses),
+    limitPrefix: await processLimitCommand(sandbox.maxProcesses ?? defaultProcesses),
     temporaryBytes:
-      readiness.unenforced.maxTemporaryBytes === undefined ? (box.maxTemporaryBytes ?? byDefault) : undefined,
+      readiness.unenforced.maxTemporaryBytes === undefined
+        ? (sandbox.maxTemporaryBytes ?? defaultBytes)
+        : undefined,
   }
 }
 
 /** Starts a program with a process limit in its user namespace; empty if unavailable. */
-async function limitCommand(processes: number): Promise<string[]> {
+async function processLimitCommand(processes: number): Promise<string[]> {
   const limit = await processLimit()
   if ('reason' in limit) return []
   // A lower limit of the account cannot be raised, and applies.
   const limits = await readFile('/proc/self/limits', 'latin1').catch(() => '')
-  const most = Number(/^Max processes +\S+ +(\d+)/m.exec(limits)?.[1] ?? processes)
-  return [limit.prlimit, `--nproc=${Math.min(processes, most)}`, '--']
+  const accountLimit = Number(/^Max processes +\S+ +(\d+)/m.exec(limits)?.[1] ?? processes)
+  return [limit.prlimit, `--nproc=${Math.min(processes, accountLimit)}`, '--']
 }
 
-async function ownMountsOf(
-  box: Sandbox,
-  further: readonly string[],
+async function configuredMounts(
+  sandbox: Sandbox,
+  additionalFolders: readonly string[],
   file: string | undefined,
   home: string,
 ): Promise<Mount[]> {
   const from = file === undefined ? process.cwd() : dirname(file)
-  const write = await named('write', box.write ?? [], from, home)
-  const read = await named('read', box.read ?? [], from, home)
+  const write = await mountsFor('write', sandbox.write ?? [], from, home)
+  const read = await mountsFor('read', sandbox.read ?? [], from, home)
   // Writable paths stay writable, even if they contain a root or the program.
-  const left = further.filter((folder) => !write.some(({ at }) => isWithin(folder, at)))
-  const mounts = await Promise.all(left.map((folder) => ownMounts('read', folder).catch((): Mount[] => [])))
+  const readOnlyFolders = additionalFolders.filter((folder) => !write.some(({ at }) => isWithin(folder, at)))
+  const mounts = await Promise.all(
+    readOnlyFolders.map((folder) => userMounts('read', folder).catch((): Mount[] => [])),
+  )
   return [...write, ...read, ...mounts.flat()]
 }
 
-async function named(
+async function mountsFor(
   kind: 'read' | 'write',
   written: readonly string[],
   from: string,
@@ -232,7 +236,7 @@ async function named(
       const inHome = text === '~' || text.startsWith('~/')
       const path = inHome ? join(home, text.slice(1)) : isAbsolute(text) ? resolve(text) : resolve(from, text)
       try {
-        return await ownMounts(kind, path)
+        return await userMounts(kind, path)
       } catch (error) {
         throw new McpError(
           'INVALID',
@@ -244,7 +248,7 @@ async function named(
   return mounts.flat()
 }
 
-function proxyMount(proxy: SandboxProxy | undefined): Mount[] {
+function proxyMounts(proxy: SandboxProxy | undefined): Mount[] {
   if (proxy === undefined) return []
   return [
     { kind: 'read', from: proxy.folder, at: proxyPath },
@@ -252,7 +256,7 @@ function proxyMount(proxy: SandboxProxy | undefined): Mount[] {
   ]
 }
 
-function refusal(destination: string, reason: string): string {
+function refusalText(destination: string, reason: string): string {
   return `Its sandbox blocked access to ${destination}: ${reason}`
 }
 
@@ -260,12 +264,12 @@ function refusal(destination: string, reason: string): string {
  * Sends SIGTERM to the programs in a sandbox: bubblewrap forwards no signal, and would kill them with itself. `own` is the number
  * of process generations below bubblewrap that are not the server's: the sandbox's first process, and the port forwarder.
  */
-function asksToEnd(own: number): (bwrap: number) => void {
+function createTerminator(userMountList: number): (bwrap: number) => void {
   return (bwrap) => {
     const children = childrenOf()
     let generation: readonly number[] = [bwrap]
     for (let depth = 0; generation.length > 0; depth++) {
-      if (depth > own) for (const pid of generation) terminate(pid)
+      if (depth > userMountList) for (const pid of generation) terminate(pid)
       generation = generation.flatMap((pid) => children.get(pid) ?? [])
     }
   }
@@ -308,7 +312,7 @@ function terminate(pid: number): void {
 }
 
 /** A program that fetches its package from a registry at every start. */
-interface Fetching {
+interface PackageRunner {
   program: string
   /** The registry setting's file, below the home folder. */
   settings: string
@@ -319,14 +323,14 @@ interface Fetching {
 const npm = { settings: '.npmrc', variable: 'npm_config_registry' }
 const uv = { settings: '.config/uv/uv.toml', variable: 'UV_DEFAULT_INDEX' }
 const pip = { settings: '.config/pip/pip.conf', variable: 'PIP_INDEX_URL' }
-const packageManagers: readonly [words: RegExp, way: Omit<Fetching, 'program'>][] = [
+const packageManagers: readonly [words: RegExp, way: Omit<PackageRunner, 'program'>][] = [
   [/^(?:npx|pnpx|bunx)\b|^npm (?:exec|x)\b|^(?:pnpm|yarn) dlx\b|^bun x\b/, npm],
   [/^uvx\b|^uv (?:tool run|run)\b/, uv],
   [/^pipx run\b/, pip],
 ]
 
 /** The package runner of a command; undefined if it is none. */
-function fetchingOf(command: string, args: readonly string[]): Fetching | undefined {
+function packageRunnerOf(command: string, args: readonly string[]): PackageRunner | undefined {
   const program = basename(command)
   const words = [program, ...args.filter((arg) => !arg.startsWith('-')).slice(0, 2)].join(' ')
   const advice = packageManagers.find(([pattern]) => pattern.test(words))?.[1]
@@ -334,22 +338,22 @@ function fetchingOf(command: string, args: readonly string[]): Fetching | undefi
 }
 
 /** Advice if a sandbox refused hosts, appended to the reason why the server did not start. */
-async function proxyMountOf(
-  refused: readonly string[],
-  fetching: Fetching | undefined,
+async function adviceFor(
+  refusedHosts: readonly string[],
+  packageRunner: PackageRunner | undefined,
   home: string,
 ): Promise<string | undefined> {
-  if (refused.length === 0) return undefined
-  const listed = refused
+  if (refusedHosts.length === 0) return undefined
+  const hostList = refusedHosts
     .map((destination) => JSON.stringify(destination.replace(/:(?:443|80)$/, '')))
     .join(', ')
-  const reach = `Its sandbox blocked access to ${refused.join(', ')}; to allow it, set "network": [${listed}] in its "sandbox".`
-  if (fetching === undefined) return reach
-  const { program, settings, variable } = fetching
+  const networkAdvice = `Its sandbox blocked access to ${refusedHosts.join(', ')}; to allow it, set "network": [${hostList}] in its "sandbox".`
+  if (packageRunner === undefined) return networkAdvice
+  const { program, settings, variable } = packageRunner
   const file = join(home, settings)
-  const own = await stat(file).catch(() => undefined)
-  const unread = own?.isFile()
+  const userMountList = await stat(file).catch(() => undefined)
+  const settingsAdvice = userMountList?.isFile()
     ? ` ${file} is not read in the sandbox: name the registry in ${variable} under "env".`
     : ''
-  return `${program} fetches what it runs at every start. ${reach}${unread}`
+  return `${program} fetches what it runs at every start. ${networkAdvice}${settingsAdvice}`
 }
