@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Command, Option } from 'commander'
 
 /** The options of the running command that select its servers and its store, so that suggested commands have them too. */
-export const selection = new AsyncLocalStorage<readonly string[]>()
+export const serverSelection = new AsyncLocalStorage<readonly string[]>()
 
 /** These options, with their values, among the words of a command line. */
-export function selectionIn(words: readonly string[]): readonly string[] {
+export function selectionOptionsIn(words: readonly string[]): readonly string[] {
   return words.flatMap((word, n) => {
     const value = words[n + 1]
     if (word === '--discover' || /^--(?:config|profile|store)=/.test(word)) return [word]

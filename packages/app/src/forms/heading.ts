@@ -15,7 +15,7 @@ const callers: Readonly<Record<NonNullable<ElicitationQuestion['cause']['caller'
 }
 
 /** Who asks, and for which call. `asks`: for what. */
-export function heading(
+export function elicitationHeading(
   { cause, origin, params }: ElicitationQuestion,
   question: string,
   palette: Palette,

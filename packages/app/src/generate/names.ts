@@ -41,15 +41,15 @@ export function variableName(name: string): string {
  */
 export function uniqueNames<T>(
   entries: readonly T[],
-  make: (entry: T) => string,
-  taken: ReadonlySet<string> = new Set(),
+  nameOf: (entry: T) => string,
+  reserved: ReadonlySet<string> = new Set(),
   separator = '',
 ): Map<T, string> {
   const used = new Set<string>()
   return new Map(
     entries.map((entry) => {
-      const wanted = make(entry)
-      const base = taken.has(wanted) ? `${wanted}_` : wanted
+      const wanted = nameOf(entry)
+      const base = reserved.has(wanted) ? `${wanted}_` : wanted
       let name = base
       for (let n = 2; used.has(name); n += 1) name = `${base}${separator}${n}`
       used.add(name)

@@ -4,7 +4,7 @@ import { matchesGlob } from '@jackfield/host/config'
 import type { ElicitResult, ElicitValue, SamplingMessage } from '@jackfield/sdk'
 import { checkElicitContent, readJson } from '@jackfield/sdk/internal'
 import { usageError } from '../cli/exit.ts'
-import { whyUnreadable } from '../cli/unreadable.ts'
+import { readErrorReason } from '../cli/unreadable.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 /** Prepared answers for runs without a user. The first matching entry is used. */
@@ -33,7 +33,7 @@ export function readAnswers(file: string): Answers {
   try {
     value = readJson(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw usageError(`The answers file "${file}" cannot be read: ${whyUnreadable(error)}`)
+    throw usageError(`The answers file "${file}" cannot be read: ${readErrorReason(error)}`)
   }
   const problem = problemWithAnswers(value)
   if (problem !== undefined) throw usageError(`The answers file "${file}" is invalid: ${problem}`)

@@ -8,7 +8,7 @@ type Editable = Pick<
   'systemPrompt' | 'messages' | 'maxTokens' | 'temperature' | 'stopSequences' | 'tools' | 'toolChoice'
 >
 type Part = keyof Editable | 'all'
-type Read<T> = { value: T } | { problem: string }
+type ParseResult<T> = { value: T } | { problem: string }
 
 const parts: readonly { value: Part; label: string }[] = [
   { value: 'messages', label: 'The messages' },
@@ -22,7 +22,7 @@ const parts: readonly { value: Part; label: string }[] = [
 ]
 const names = parts.map(({ value }) => value)
 
-interface Editing {
+interface EditOptions {
   prompter: Prompter
   env: NodeJS.ProcessEnv
 }
@@ -31,7 +31,7 @@ interface Editing {
 export async function editRequest(
   params: CreateMessageParams,
   most: number,
-  editing: Editing,
+  editing: EditOptions,
 ): Promise<CreateMessageParams | Cancelled> {
   const part = await editing.prompter.select<Part>({
     message: 'Edit what?',
@@ -46,27 +46,30 @@ export async function editRequest(
     return text === '' ? others : { ...others, systemPrompt: text }
   }
   if (part === 'all') {
-    const changes = await editJson(editable(params), { ...editing, read: (value) => readAll(value, most) })
+    const changes = await editJson(editableParts(params), {
+      ...editing,
+      read: (value) => parseEdit(value, most),
+    })
     return changes === cancelled ? cancelled : withChanges(params, changes)
   }
   // Null means an omitted part, since JSON has no undefined.
   const value: unknown = params[part] ?? null
   const changed = await editJson(value, {
     ...editing,
-    read: (edited): Read<unknown> => {
-      const read = readAll({ ...editable(params), [part]: edited ?? undefined }, most)
+    read: (edited): ParseResult<unknown> => {
+      const read = parseEdit({ ...editableParts(params), [part]: edited ?? undefined }, most)
       return 'problem' in read ? read : { value: edited }
     },
   })
   if (changed === cancelled) return cancelled
-  const read = readAll({ ...editable(params), [part]: changed ?? undefined }, most)
+  const read = parseEdit({ ...editableParts(params), [part]: changed ?? undefined }, most)
   return 'problem' in read ? cancelled : withChanges(params, read.value)
 }
 
 /** Lets the user change a response: its text, or its content as JSON if it has other blocks. */
 export async function editResult(
   result: CreateMessageResult,
-  editing: Editing,
+  editing: EditOptions,
 ): Promise<CreateMessageResult | Cancelled> {
   const only = onlyText(result)
   if (only !== undefined) {
@@ -75,7 +78,7 @@ export async function editResult(
   }
   const content = await editJson(result.content, {
     ...editing,
-    read: (value): Read<CreateMessageResult['content']> =>
+    read: (value): ParseResult<CreateMessageResult['content']> =>
       isContent(value)
         ? { value }
         : { problem: 'it must be a content block with a "type", or a list of them.' },
@@ -89,7 +92,7 @@ function onlyText({ content }: CreateMessageResult): string | undefined {
   return blocks.length === 1 && only?.type === 'text' ? only.text : undefined
 }
 
-function editable(params: CreateMessageParams): Editable {
+function editableParts(params: CreateMessageParams): Editable {
   const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = params
   return {
     ...(systemPrompt !== undefined && { systemPrompt }),
@@ -114,7 +117,7 @@ function withChanges(params: CreateMessageParams, changes: Editable): CreateMess
 }
 
 /** Validates the edit; it may not exceed the server's token limit. */
-function readAll(value: unknown, most: number): Read<Editable> {
+function parseEdit(value: unknown, most: number): ParseResult<Editable> {
   if (!isRecord(value)) return { problem: 'it must be a JSON object.' }
   const unknownKey = Object.keys(value).find((key) => !names.some((name) => name === key && name !== 'all'))
   if (unknownKey !== undefined) return { problem: `"${unknownKey}" cannot be changed here.` }
