@@ -1,6 +1,7 @@
 import type { CompletionField, LibraryPrompt, ResourceRef } from '@jackfield/host'
 import type { HostClient } from '@jackfield/host/client'
 import { entryTexts } from '../output/library.ts'
+import { quoteWord } from './slash.ts'
 
 /** A completion candidate. */
 export interface Candidate {
@@ -83,7 +84,7 @@ export async function typeahead(
         signal === undefined ? {} : { signal },
       )
       if (completion === null) return undefined
-      const quoted = completion.values.map((value) => ({ text: quote(value), about: '' }))
+      const quoted = completion.values.map((value) => ({ text: quoteWord(value), about: '' }))
       return {
         ...toTypeahead(from, quoted),
         more: completion.more || completion.values.length > maxCandidates,
@@ -176,8 +177,4 @@ function assignment(word: string): [[string, string]] | undefined {
 
 function toTypeahead(from: number, candidates: readonly Candidate[]): Typeahead {
   return { from, candidates: candidates.slice(0, maxCandidates), more: candidates.length > maxCandidates }
-}
-
-function quote(value: string): string {
-  return /[\s"'\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value
 }

@@ -98,10 +98,11 @@ export class ConversationDisplay {
         )
         return
       }
-      case 'said':
-        if (event.message === undefined || !this.#sent.has(event.message)) this.#writeUserMessage(event.said)
+      case 'user-message':
+        if (event.message === undefined || !this.#sent.has(event.message))
+          this.#writeUserMessage(event.content)
         return
-      case 'given':
+      case 'attachment':
         if (event.message === undefined || !this.#sent.has(event.message)) this.#writeAttached(event.attached)
         return
       case 'text':
@@ -117,13 +118,13 @@ export class ConversationDisplay {
         else if (call.type === 'start') notes.write(`${callLine(call, palette)}\n`)
         return
       }
-      case 'under-way':
+      case 'progress':
         this.#showProgress(event)
         return
       case 'wait':
         this.#turnView?.wait(event.wait)
         return
-      case 'late':
+      case 'late-result':
         writeLateResult(event.call, notes)
         return
       case 'summary':
@@ -195,7 +196,7 @@ export class ConversationDisplay {
     own.text = ''
   }
 
-  #showProgress({ name, progress }: Extract<ConversationEvent, { type: 'under-way' }>): void {
+  #showProgress({ name, progress }: Extract<ConversationEvent, { type: 'progress' }>): void {
     if (progress === undefined) {
       this.#turnView?.showProgress('running')
       return

@@ -128,7 +128,7 @@ async function readStdin({ stdin, signal }: Io): Promise<string> {
   return Buffer.concat(pieces).toString()
 }
 
-/** Options of `chatOnHost`. */
+/** Options of `runConversation`. */
 export interface ConversationOptions {
   /** The configured servers, by name. */
   servers: Readonly<Record<string, ServerConfig>>
@@ -151,7 +151,7 @@ export interface ConversationOptions {
 type Note = (text: string) => void
 
 /**
- * Runs a chat on a host until the user leaves. `host` opens the host; `asks`: whether this terminal answers questions.
+ * Runs a chat on a host until the user leaves. `host` opens the host; `canAsk`: whether this terminal answers questions.
  * Returns exit code 1 when the last turn of a non-interactive conversation reached a limit. Rejects when `io.signal` aborts; on a
  * shared host, running work continues.
  */

@@ -50,22 +50,22 @@ export type ConversationEvent =
   /** The host started to answer a message. */
   | { readonly type: 'turn'; readonly message: string | undefined }
   /** The user sent a message, from this terminal or another. `message`: the message of the turn, if one runs here. */
-  | { readonly type: 'said'; readonly said: SamplingMessage; readonly message: string | undefined }
+  | { readonly type: 'user-message'; readonly content: SamplingMessage; readonly message: string | undefined }
   /** A resource went to the model with the message. */
   | {
-      readonly type: 'given'
+      readonly type: 'attachment'
       readonly attached: AttachedResource
       readonly message: string | undefined
     }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'call'; readonly call: CallEvent }
   /** The running call was sent to its server, or the server reported progress. */
-  | { readonly type: 'under-way'; readonly name: string; readonly progress: CallRow['progress'] }
+  | { readonly type: 'progress'; readonly name: string; readonly progress: CallRow['progress'] }
   | { readonly type: 'wait'; readonly wait: ModelWait }
   /** The turn ended. */
   | { readonly type: 'end'; readonly message: string | undefined; readonly info: Info }
   /** A call with a deferred question ended. */
-  | { readonly type: 'late'; readonly call: CallEnd }
+  | { readonly type: 'late-result'; readonly call: CallEnd }
   /** A summary replaced earlier messages. */
   | { readonly type: 'summary' }
   /** The attachments changed, or a copy became outdated. */
@@ -219,12 +219,12 @@ export class ConversationView {
     this.#entryCount = place + 1
     if (entry.kind === 'summary') this.#onEvent({ type: 'summary' })
     if (entry.kind === 'message' && entry.attached !== undefined) {
-      this.#onEvent({ type: 'given', attached: entry.attached, message })
+      this.#onEvent({ type: 'attachment', attached: entry.attached, message })
       return
     }
     if (entry.kind !== 'message' || entry.by === 'host') return
     if (entry.by === 'person') {
-      this.#onEvent({ type: 'said', said: entry.message, message })
+      this.#onEvent({ type: 'user-message', content: entry.message, message })
       return
     }
     const text = textOf(entry.message)
@@ -244,7 +244,7 @@ export class ConversationView {
     if (row.state === 'done') {
       const call = { ...this.#callEndOf(row), number }
       if (before?.state !== 'done')
-        this.#onEvent(before?.state === 'later' ? { type: 'late', call } : { type: 'call', call })
+        this.#onEvent(before?.state === 'later' ? { type: 'late-result', call } : { type: 'call', call })
     } else if (row.state === 'later') {
       if (before?.state === 'later') return
       const { task, question = '' } = row
@@ -253,7 +253,7 @@ export class ConversationView {
           ? { type: 'later', id, name, item: { id: question } }
           : { type: 'task', id, name, task }
       this.#onEvent({ type: 'call', call })
-    } else if (row.sent === true) this.#onEvent({ type: 'under-way', name, progress: row.progress })
+    } else if (row.sent === true) this.#onEvent({ type: 'progress', name, progress: row.progress })
   }
 
   #callEndOf({ id, name, denied = false, decision, activity, durationMs, result }: CallRow): CallEnd {

@@ -9,7 +9,7 @@ import { oneLine, plain } from '../output/sanitize.ts'
 import { editText, hasEditor } from '../surface/edit.ts'
 import { typeahead } from './attach.ts'
 import type { CommandOutcome } from './commands.ts'
-import { splitWords } from './slash.ts'
+import { quoteWord, splitWords } from './slash.ts'
 import type { ChatState } from './state.ts'
 import { askUse, type ChatSurface } from './surface.ts'
 
@@ -97,11 +97,11 @@ async function askOptionalArguments(
   const draft = names
     .map((name) => ({ name, value: draftFor(before[name]) }))
     .filter(({ name, value }) => value !== '' && /^[^\s=]+$/.test(name))
-    .map(({ name, value }) => `${name}=${quoted(value)}`)
+    .map(({ name, value }) => `${name}=${quoteWord(value)}`)
     .join(' ')
   // Earlier arguments are context for the server's completions.
   const head = `/${entry.command} ${Object.entries(chosen)
-    .map(([name, value]) => `${name}=${quoted(value)} `)
+    .map(([name, value]) => `${name}=${quoteWord(value)} `)
     .join('')}`
   const list = names.map((name) => `[${oneLine(name)}=…]`).join(' ')
   surface.write(`${surface.palette.dim(wrapText(`  ${list}`, surface.columns(), 0, 2))}\n`)
@@ -173,8 +173,4 @@ function showText(text: string, surface: ChatSurface): void {
 /** A remembered value that fits on one line, else undefined. */
 function draftFor(value: string | undefined): string {
   return value !== undefined && plain(value) === value && !/[\n\t]/.test(value) ? value : ''
-}
-
-function quoted(value: string): string {
-  return /[\s"'\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value
 }

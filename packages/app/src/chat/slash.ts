@@ -46,3 +46,8 @@ export function splitWords(text: string): string[] {
   if (quote !== undefined) throw usageError(`A ${quote} is not closed.`)
   return open ? [...words, current] : words
 }
+
+/** Quotes a word for `splitWords`, if it needs quotes. */
+export function quoteWord(word: string): string {
+  return /[\s"'\\]/.test(word) ? `"${word.replaceAll(/["\\]/g, '\\$&')}"` : word
+}

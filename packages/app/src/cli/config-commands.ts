@@ -1,20 +1,14 @@
 import type { Command } from 'commander'
 import type { ConfigCommandOptions } from '../commands/config.ts'
 import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
+import type { BeginCommand, Io, Output } from './io.ts'
 import { jsonOption, noStoreOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
-
-/** Output of a command, and how its exit code is set. */
-interface Run {
-  output: Output
-  end: (code: ExitCode) => void
-}
 
 type Work = (words: string[], options: ConfigCommandOptions, io: Io, output: Output) => Promise<ExitCode>
 
 /** Adds `config` and `secret` with their subcommands. `begin` receives whether the result is JSON. */
-export function addConfigCommands(program: Command, io: Io, begin: (json: boolean) => Run): void {
+export function addConfigCommands(program: Command, io: Io, begin: BeginCommand): void {
   const load = () => import('../commands/config.ts')
   const addConfigCommand = (command: Command, description: string, work: () => Promise<Work>): void => {
     withConfigOptions(command.description(description))

@@ -1,9 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { InstallOptions } from '../commands/install.ts'
 import type { RegistryCommandOptions } from '../commands/registry.ts'
 import { type ExitCode, isRejection, usageError } from './exit.ts'
-import type { Io, Output } from './io.ts'
-import { envOption, jsonOption, storeOption } from './options.ts'
+import type { BeginCommand, Io } from './io.ts'
+import { envOption, jsonOption, storeOption, wholeNumber } from './options.ts'
 
 const registryHelp = 'registry URL; default JACKFIELD_REGISTRY, or the official registry'
 
@@ -11,7 +11,7 @@ const registryHelp = 'registry URL; default JACKFIELD_REGISTRY, or the official 
 export function addInstallCommands(
   program: Command,
   io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
+  begin: BeginCommand,
   command: string[] | undefined,
 ): void {
   const registry = program.command('registry').description('Find published servers')
@@ -20,7 +20,7 @@ export function addInstallCommands(
     .description('Search servers by name')
     .argument('[words...]')
     .option('--registry <url>', registryHelp)
-    .option('--limit <count>', 'maximum number of results', limit, 30)
+    .option('--limit <count>', 'maximum number of results', wholeNumber(100), 30)
     .option('--cursor <cursor>', 'continue after a page')
     .addOption(jsonOption())
     .action(async (words: string[], options: RegistryCommandOptions) => {
@@ -81,12 +81,6 @@ export function addInstallCommands(
         ),
       )
     })
-}
-
-function limit(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value > 0 && value <= 100) return value
-  throw new InvalidArgumentError('It must be a whole number from 1 to 100.')
 }
 
 /** A server that cannot be installed as requested is a usage error. */

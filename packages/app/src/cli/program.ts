@@ -23,6 +23,7 @@ import {
   selectionOptionsIn,
   serverSelection,
   storeOption,
+  wholeNumber,
   withConfigOptions,
   withContentOptions,
 } from './options.ts'
@@ -159,14 +160,14 @@ async function runCommand(
     'Search tools of all configured servers by what they do',
     async () => (await import('../commands/search.ts')).search,
     (subcommand) =>
-      serverNames(subcommand).option('--limit <count>', 'maximum number of results', positiveInteger, 10),
+      serverNames(subcommand).option('--limit <count>', 'maximum number of results', wholeNumber(), 10),
   )
   addServerCommand(
     'find <words...>',
     'Search resources, resource templates and prompts of all configured servers, and texts that were read',
     async () => (await import('../commands/find.ts')).find,
     (subcommand) =>
-      serverNames(subcommand).option('--limit <count>', 'maximum number of results', positiveInteger, 20),
+      serverNames(subcommand).option('--limit <count>', 'maximum number of results', wholeNumber(), 20),
   )
   addServerCommand(
     'run <file>',
@@ -175,7 +176,7 @@ async function runCommand(
     (subcommand) =>
       serverNames(subcommand)
         .option('--types', 'print the type declarations of the API it can use')
-        .option('--max-calls <count>', 'maximum number of tool calls', positiveInteger, 200)
+        .option('--max-calls <count>', 'maximum number of tool calls', wholeNumber(), 200)
         .addHelpText('after', programHelp),
   )
   addServerCommand(
@@ -354,7 +355,7 @@ async function runCommand(
     .option(
       '--max-calls <count>',
       'maximum number of tool calls per message; the model then waits for you to continue (default: 200)',
-      positiveInteger,
+      wholeNumber(),
     )
     .option('--no-context', 'do not include resources that servers mark as important for a model')
     .option('--resume [id]', 'resume a saved conversation; without an id, the last one')
@@ -460,12 +461,6 @@ function withSharedOptions(command: Command): Command {
 
 function serverNames(command: Command): Command {
   return command.option('--server <name...>', 'only these servers')
-}
-
-function positiveInteger(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value > 0) return value
-  throw new InvalidArgumentError('It must be a whole number above 0.')
 }
 
 function positiveSeconds(text: string): number {

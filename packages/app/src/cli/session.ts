@@ -45,7 +45,7 @@ export interface SessionOptions extends ConfigChoice {
   surface?: Surface
   /** Called before a question is drawn at the terminal, and after it is answered. */
   onAsking?: (begins: boolean) => void
-  /** Uses a host in this process; see `ownHost`. */
+  /** Uses a host in this process; see `localHost`. */
   isLocal?: true
 }
 
@@ -70,7 +70,7 @@ export interface Session extends AsyncDisposable {
   stderr(): string
   /** The user at the terminal, if questions are asked there. */
   readonly person: TerminalSurface | undefined
-  /** The host itself, if it is in this process; see `ownHost`. */
+  /** The host itself, if it is in this process; see `localHost`. */
   readonly host: Host | undefined
 }
 
@@ -260,7 +260,7 @@ async function fileChangedSince(
   return undefined
 }
 
-/** Returns one list of a server. */
+/** Fetches the requested lists of a server; the others are empty. */
 export async function catalogOf(
   client: HostClient,
   server: string,

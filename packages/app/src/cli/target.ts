@@ -135,7 +135,7 @@ function serverPart(given: string): string {
   return /^(.+?)(?:[.]|__)[^.]+$/.exec(given)?.[1] ?? given
 }
 
-/** Parses `--env`; `bare` returns the value of a variable written without one. */
+/** Parses `--env`; `inheritedValue` returns the value of a variable written without one. */
 export function parseVariables(
   words: readonly string[] | undefined,
   inheritedValue: (name: string) => string,

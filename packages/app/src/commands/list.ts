@@ -1,5 +1,6 @@
 import { makeVisible } from '@jackfield/host/config'
 import type { JsonSchema, Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
+import { isObject } from '../cli/arguments.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
 import type { Session } from '../cli/session.ts'
@@ -265,8 +266,4 @@ function atMostOneWord(words: string[], usage: string): string | undefined {
 
 function requireNoWords(words: string[], usage: string): void {
   if (words.length > 0) throw usageError(`Too many words: ${words.join(' ')}. Usage: jackfield ${usage}`)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

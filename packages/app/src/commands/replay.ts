@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Replay, ReplayRequest } from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
-import { parseArguments, parseTextArguments } from '../cli/arguments.ts'
+import { isObject, parseArguments, parseTextArguments } from '../cli/arguments.ts'
 import { CliError, ExitCode, isRejection, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive } from '../cli/io.ts'
 import { writePrivateFile } from '../cli/private-file.ts'
@@ -93,7 +93,7 @@ async function withChangedArguments(
   const edited = await editJson<Record<string, unknown>>(args, {
     prompter,
     env: io.env,
-    read: (value) => (isRecord(value) ? { value } : { problem: 'Arguments must be a JSON object.' }),
+    read: (value) => (isObject(value) ? { value } : { problem: 'Arguments must be a JSON object.' }),
   })
   if (edited === cancelled) throw new CliError(ExitCode.interrupted, 'Nothing was sent.')
   return { ...request, arguments: edited }
@@ -145,14 +145,10 @@ function readSavedRequest(file: string, io: Io): ReplayRequest {
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error))
   }
-  if (!isRecord(value) || value['format'] !== 'jackfield-replay') return refuse('"format" has another value')
+  if (!isObject(value) || value['format'] !== 'jackfield-replay') return refuse('"format" has another value')
   const { server, target, arguments: args, result } = value
   const method = methods.find((known) => known === value['method'])
-  if (method === undefined || typeof server !== 'string' || typeof target !== 'string' || !isRecord(args))
+  if (method === undefined || typeof server !== 'string' || typeof target !== 'string' || !isObject(args))
     return refuse('it needs "method", "server", "target" and "arguments"')
   return { method, server, target, arguments: args, ...(result !== undefined && { result }) }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -17,7 +17,7 @@ export type WebReply =
 export interface DaemonWebServerOptions {
   readonly service: HostService
   readonly peers: PeerServer
-  /** The session file; see `webFile`. */
+  /** The session file; see `sessionsFile`. */
   readonly file: string
   readonly onWarning: (message: string) => void
 }
@@ -110,7 +110,7 @@ export class DaemonWebServer {
     this.#server = undefined
   }
 
-  /** Starts and stops run one after another. */
+  /** Runs starts and stops one after another. */
   #enqueue(work: () => Promise<void>): Promise<void> {
     this.#lastStep = this.#lastStep.then(work)
     return this.#lastStep

@@ -1,7 +1,7 @@
 import { type FormField, finishForm, planForm } from '@jackfield/host'
 import type { ElicitSchema, ElicitValue, JsonObject, JsonSchema, Tool } from '@jackfield/sdk'
 import { checkElicitSchema } from '@jackfield/sdk/internal'
-import { dereference, parseArguments } from '../cli/arguments.ts'
+import { dereference, isObject, parseArguments } from '../cli/arguments.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { askFieldsFrom } from './ask-form.ts'
@@ -125,8 +125,4 @@ function asFieldValue(value: unknown, isText: boolean): ElicitValue {
 /** Parses a text field with the schema. Unlike on a command line, `@` does not name a file. */
 function parseTextField(key: string, text: string, schema: JsonSchema): unknown {
   return parseArguments([`${key}=${text.replace(/^@/, '@@')}`], schema)[key]
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -12,7 +12,7 @@ export const maxTyped = 100_000
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 
-/** Inserts text at the cursor; `cut` if not all of it fit. */
+/** Inserts text at the cursor; `isCut` if not all of it fit. */
 export function insertText({ text, cursor }: Line, typed: string): { line: Line; isCut: boolean } {
   const room = Math.max(0, maxTyped - text.length)
   const inserted = typed.length <= room ? typed : typed.slice(0, room)

@@ -1,6 +1,6 @@
 import { memberName, quoted } from '@jackfield/host'
 import type { Tool } from '@jackfield/sdk'
-import { dereference, typesOf } from '../cli/arguments.ts'
+import { dereference, isObject, typesOf } from '../cli/arguments.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { firstSentence, typeText } from '../output/signature.ts'
 import { cliRuntime, sharedFlags } from './cli-runtime.ts'
@@ -94,8 +94,4 @@ function literalOf(value: unknown, indent = ''): string {
   // Written as `__proto__: …`, it would set the prototype.
   const keyOf = (key: string): string => (key === '__proto__' ? '["__proto__"]' : memberName(key))
   return `{\n${members.map(([key, member]) => `${inner}${keyOf(key)}: ${literalOf(member, inner)},\n`).join('')}${indent}}`
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

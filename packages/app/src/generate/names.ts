@@ -36,8 +36,8 @@ export function variableName(name: string): string {
 }
 
 /**
- * Gives every entry a unique name: the result of `make`, with a number appended if it is in use. Names in `taken` are reserved
- * and get an underscore.
+ * Gives every entry a unique name: the result of `nameOf`, with a number appended if it is in use. Names in `reserved`
+ * get an underscore appended.
  */
 export function uniqueNames<T>(
   entries: readonly T[],

@@ -72,7 +72,7 @@ export function mediaOfResources(contents: readonly ResourceContents[]): MediaIt
 
 /**
  * Writes media to new files in a folder, which is created if missing. Existing files are never written to. Throws before writing
- * anything if `mediaBounds` are exceeded or data is not base64.
+ * anything if `mediaLimits` are exceeded or data is not base64.
  */
 export async function saveMedia(
   media: readonly MediaItem[],

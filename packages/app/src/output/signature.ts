@@ -1,5 +1,5 @@
 import type { JsonSchema, Tool } from '@jackfield/sdk'
-import { dereference } from '../cli/arguments.ts'
+import { dereference, isObject } from '../cli/arguments.ts'
 import { oneLine } from './sanitize.ts'
 import { widthOf, wrap } from './width.ts'
 
@@ -69,8 +69,4 @@ export function firstSentence(text: string): string {
     if (!/\b(?:e\.g|i\.e|vs|approx|etc|cf)\.\s*$/i.test(sentence)) break
   }
   return oneLine(sentence, limits.sentence)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -2,6 +2,7 @@ import { readFile, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Host } from '@jackfield/host'
 import { readJson } from '@jackfield/sdk/internal'
+import { isObject } from '../cli/arguments.ts'
 
 /** An expected effect of the conversation, checked at its source. */
 export interface Check {
@@ -92,17 +93,13 @@ export function parseJson(value: string): unknown {
 
 /** The objects in a list, or in the list member of that name. */
 export function recordsIn(value: unknown, member: string): Record<string, unknown>[] {
-  const list = Array.isArray(value) ? value : isRecord(value) ? value[member] : undefined
-  return Array.isArray(list) ? list.filter(isRecord) : []
+  const list = Array.isArray(value) ? value : isObject(value) ? value[member] : undefined
+  return Array.isArray(list) ? list.filter(isObject) : []
 }
 
 /** The text at a path in a value. */
 export function textAt(value: unknown, ...path: string[]): string | undefined {
   let current = value
-  for (const name of path) current = isRecord(current) ? current[name] : undefined
+  for (const name of path) current = isObject(current) ? current[name] : undefined
   return typeof current === 'string' ? current : undefined
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,5 @@
 import type { CreateMessageParams, CreateMessageResult, SamplingMessage, Tool } from '@jackfield/sdk'
+import { isObject } from '../cli/arguments.ts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import { editJson, editText } from './edit.ts'
 
@@ -118,7 +119,7 @@ function withChanges(params: CreateMessageParams, changes: Editable): CreateMess
 
 /** Validates the edit; it may not exceed the server's token limit. */
 function parseEdit(value: unknown, most: number): ParseResult<Editable> {
-  if (!isRecord(value)) return { problem: 'it must be a JSON object.' }
+  if (!isObject(value)) return { problem: 'it must be a JSON object.' }
   const unknownKey = Object.keys(value).find((key) => !names.some((name) => name === key && name !== 'all'))
   if (unknownKey !== undefined) return { problem: `"${unknownKey}" cannot be changed here.` }
   const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = value
@@ -161,10 +162,6 @@ function parseEdit(value: unknown, most: number): ParseResult<Editable> {
   }
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is T[] {
   return Array.isArray(value) && value.every(is)
 }
@@ -174,23 +171,23 @@ function isText(value: unknown): value is string {
 }
 
 function isMessage(value: unknown): value is SamplingMessage {
-  return isRecord(value) && (value.role === 'user' || value.role === 'assistant') && isContent(value.content)
+  return isObject(value) && (value.role === 'user' || value.role === 'assistant') && isContent(value.content)
 }
 
 function isContent(value: unknown): value is CreateMessageResult['content'] {
   const blocks: unknown[] = Array.isArray(value) ? value : [value]
-  return blocks.every((entry) => isRecord(entry) && typeof entry.type === 'string')
+  return blocks.every((entry) => isObject(entry) && typeof entry.type === 'string')
 }
 
 function isTool(value: unknown): value is Tool {
   return (
-    isRecord(value) &&
+    isObject(value) &&
     typeof value.name === 'string' &&
-    isRecord(value.inputSchema) &&
+    isObject(value.inputSchema) &&
     value.inputSchema.type === 'object'
   )
 }
 
 function isToolChoice(value: unknown): value is NonNullable<CreateMessageParams['toolChoice']> {
-  return isRecord(value) && [undefined, 'auto', 'required', 'none'].some((mode) => mode === value.mode)
+  return isObject(value) && [undefined, 'auto', 'required', 'none'].some((mode) => mode === value.mode)
 }
