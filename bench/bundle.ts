@@ -1,12 +1,12 @@
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
-/** Kilobytes of a program and all it imports, minified. */
+/** Kilobytes of a program and everything it imports, minified. */
 export interface Size {
-  /** What is loaded at once. */
+  /** Code loaded on import. */
   first: number
   firstGzip: number
-  /** With what is loaded only when it is needed. */
+  /** All code, including what is loaded on first use. */
   allGzip: number
 }
 
@@ -50,10 +50,10 @@ export async function sizeOf(source: string, folder: string): Promise<Size> {
   }
 }
 
-/** The modules of Node that a bundle of a package for web runtimes would import as soon as it is loaded. */
-export async function nodeModulesOf(way: string, folder: string): Promise<string[]> {
+/** The Node modules that a bundle of `entry` for web runtimes imports statically. */
+export async function nodeModulesOf(entry: string, folder: string): Promise<string[]> {
   const { metafile } = await build({
-    stdin: { contents: `export * from ${JSON.stringify(way)}`, resolveDir: folder, sourcefile: 'entry.js' },
+    stdin: { contents: `export * from ${JSON.stringify(entry)}`, resolveDir: folder, sourcefile: 'entry.js' },
     bundle: true,
     platform: 'neutral',
     mainFields: ['module', 'main'],

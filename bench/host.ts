@@ -103,7 +103,7 @@ async function measure(all: readonly Way[], together: number): Promise<string> {
       way.p99.push(Number(done['p99']))
     }
   }
-  const [bare] = all
+  const [clientOnly] = all
   return table(
     [
       'way',
@@ -118,7 +118,7 @@ async function measure(all: readonly Way[], together: number): Promise<string> {
     all.map(({ name, client, hosts, all: both, p50, p99, host, plain }) => [
       name,
       median(both).toFixed(0),
-      medianTimes(both, bare?.all ?? []).toFixed(2),
+      medianTimes(both, clientOnly?.all ?? []).toFixed(2),
       plain === undefined ? '–' : medianTimes(both, plain.all).toFixed(2),
       median(client).toFixed(0),
       host === undefined ? '–' : median(hosts).toFixed(0),

@@ -1,9 +1,9 @@
 import type { Load, Loaded } from './load.ts'
 import { answerOf, type Measured, median, medianTimes, start } from './process.ts'
 
-/** A server and how it is asked. */
+/** A server and the load on it. */
 export interface Target {
-  /** What the row is called. */
+  /** Name of the row. */
   name: string
   /** A file of `servers`. */
   file: string
@@ -97,12 +97,12 @@ function measured({ requests, ms, p50, p99, counted }: Loaded, cpu: number): Mea
   return { cpu, perSecond: (requests / ms) * 1000, p50, p99, countedPerSecond: (counted / ms) * 1000 }
 }
 
-/** The medians of what several rounds gave. */
+/** The medians of several rounds. */
 export function medians(rounds: readonly Measure[]): Measure {
   return ofEach((member) => median(rounds.map((round) => round[member])))
 }
 
-/** How many times what a limit did, as the median of what single rounds gave: a machine that slows down slows both down. */
+/** Multiples of a limit, as the median of the ratios of single rounds, so that a slow machine affects both alike. */
 export function timesOf(rounds: readonly Measure[], limit: readonly Measure[]): Measure {
   return ofEach((member) =>
     medianTimes(

@@ -5,7 +5,7 @@ import { AnswerReader } from './answer-reader.ts'
 /** How a request to a server under load is sent. */
 export type Wire = 'modern' | 'session' | 'stateless'
 
-/** One measured stretch of load. */
+/** One measured period of load. */
 export interface Load {
   port: number
   path: string
@@ -28,9 +28,9 @@ export interface Loaded {
   /** Milliseconds until half, and until 99 of 100, requests were answered. */
   p50: number
   p99: number
-  /** How often the counted text came. */
+  /** Occurrences of the counted text. */
   counted: number
-  /** The first answer that was not a result; nothing when all were. */
+  /** The first response that was not a result; undefined if all were. */
   failure: string | undefined
 }
 

@@ -1,16 +1,16 @@
 import { median, medianTimes } from './process.ts'
 
-/** What one stdio server or client cost: medians of the rounds. */
+/** The cost of one stdio server or client: medians of the rounds. */
 export interface PairRow {
   name: string
   /** CPU microseconds of its process for each call. */
   cpu: number
   perSecond: number
-  /** The same in multiples of what the plain one, which comes first, did. */
+  /** Multiples of the plain program, which is the first row. */
   times: { cpu: number; perSecond: number }
 }
 
-/** The rows of a table out of what each round gave, by name. */
+/** Table rows from the values of each round, by name. */
 export function pairRows(
   names: readonly { name: string }[],
   cpu: ReadonlyMap<string, readonly number[]>,

@@ -8,7 +8,7 @@ import type { Readable, Writable } from 'node:stream'
  * answer back, and one row of a log, written in batches. No policy, no checks, no limits, no redaction, no messages in the log.
  */
 
-/** Milliseconds for which rows wait, as in the log of a host. */
+/** Interval in milliseconds at which rows are written, as in the log of a host. */
 const flushMs = 200
 
 type Json = Record<string, unknown>
@@ -65,7 +65,7 @@ export async function servePlain(call: Call, path: string): Promise<void> {
   await new Promise<void>((resolve) => server.listen(path, resolve))
 }
 
-/** Requests with their answers, by id. */
+/** Sends requests and matches responses by id. */
 function requests(from: Readable, to: Writable): (method: string, params: Json) => Promise<unknown> {
   const open = new Map<unknown, (result: unknown) => void>()
   let last = 0

@@ -8,7 +8,7 @@ export interface Measured {
   readonly port: number
   /** CPU microseconds used so far, user and system. */
   cpu(): Promise<number>
-  /** Sends it a message and gives its answer. */
+  /** Sends a message and returns the response. Rejects after `limitMs`. */
   ask(message: object, limitMs?: number): Promise<Record<string, unknown>>
   close(): Promise<void>
 }

@@ -6,11 +6,11 @@ import { table } from './table.ts'
 import type { Growth, Row } from './tables.ts'
 import type { FirstRow, WeightRow } from './weight.ts'
 
-/** Everything one run found out. */
+/** The results of one run. */
 export interface Report {
   date: string
   command: string
-  /** How long each stretch of load was, in words. */
+  /** Number and duration of the rounds, in words. */
   method: string
   machine: { cpu: string; cores: number; memoryGb: number; node: string }
   versions: Record<string, string>

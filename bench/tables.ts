@@ -3,14 +3,14 @@ import { echo, type Measure, measure, medians, type Plan, type Target, timesOf }
 /** One row of a table: a target and what was measured. */
 export interface Row extends Measure {
   name: string
-  /** The same in multiples of what the plain server did. */
+  /** Multiples of the plain server. */
   times: Measure
 }
 
-/** How one figure grows with something, for several servers. */
+/** How one figure grows with a parameter, for several servers. */
 export interface Growth {
   title: string
-  /** What grows, with its unit. */
+  /** The parameter, with its unit. */
   over: string
   /** What is measured, with its unit. */
   of: string
@@ -151,11 +151,11 @@ function targetOf({ name, file, load }: Kind, tools: number, more: Partial<Targe
 }
 
 function rowsOf(targets: readonly Target[], limit: Target, found: Map<Target, Measure[]>): Row[] {
-  const plainly = found.get(limit)
+  const limitRounds = found.get(limit)
   return targets.flatMap((target) => {
     const rounds = found.get(target)
-    return rounds === undefined || plainly === undefined
+    return rounds === undefined || limitRounds === undefined
       ? []
-      : [{ ...medians(rounds), name: target.name, times: timesOf(rounds, plainly) }]
+      : [{ ...medians(rounds), name: target.name, times: timesOf(rounds, limitRounds) }]
   })
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { sizeOf } from './bundle.ts'
 import { median } from './process.ts'
 
-/** What it costs to have a server's code at all. */
+/** The cost of importing a package. */
 export interface WeightRow {
   name: string
   /** Milliseconds a fresh process takes for the import, over bare node; median. */
@@ -19,7 +19,7 @@ export interface WeightRow {
   allGzipKb: number | undefined
 }
 
-/** What one import took and left. */
+/** Time and memory of one import. */
 export interface Import {
   ms: number
   cpu: number
@@ -116,7 +116,7 @@ export async function measureFirst(runs: number): Promise<FirstRow[]> {
   })
 }
 
-/** The median of how much more each value is than that of the same round. */
+/** The median of the differences between values of the same round. */
 function medianOver(values: readonly number[], than: readonly number[]): number {
   return median(values.map((value, round) => value - (than[round] ?? Number.NaN)))
 }

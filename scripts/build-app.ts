@@ -6,7 +6,7 @@ import { root } from './run.ts'
 const folder = join(root, 'packages', 'app')
 const main = join(folder, 'src', 'main.ts')
 
-/** Writes the command's JavaScript: what starts it, what commands share, and a file for each kind of command. */
+/** Writes the JavaScript of the command line: the entry, shared chunks, and a file for each kind of command. */
 export function buildApp(to?: string): Promise<Written[]> {
   const light = ['commands/list.ts', 'commands/call.ts', 'daemon/attach.ts'].map((source) =>
     join(folder, 'src', source),

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { ChunkingContext } from 'rolldown'
-import { bundle, importedBy, type Written, waysInto } from './bundle.ts'
+import { bundle, importedBy, type Written, entriesOf } from './bundle.ts'
 import { root } from './run.ts'
 
 const folder = join(root, 'packages', 'host')
@@ -29,5 +29,5 @@ export function buildHost(to?: string): Promise<Written[]> {
     },
     { name: 'shared', test: /\/host\/src\//, minShareCount: 2 },
   ]
-  return bundle({ folder, entries: { ...waysInto(folder), ...programs }, groups, chunks: '' }, to)
+  return bundle({ folder, entries: { ...entriesOf(folder), ...programs }, groups, chunks: '' }, to)
 }

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import type { CodeSplittingGroup } from 'rolldown'
-import { bundle, type Written, waysInto } from './bundle.ts'
+import { bundle, type Written, entriesOf } from './bundle.ts'
 import { root } from './run.ts'
 
 const folder = join(root, 'packages', 'sdk')
 
-/** What a client has no use for. */
+/** Sources that clients do not use. */
 const handlers = '(?:backplane|input-responses|journal|live-run|replay|state)\\.ts$'
 
 /** What serves sessions, below `transports/server/`: a server over HTTP loads it at the first request of a session. */
@@ -27,12 +27,12 @@ const groups = [
   group('shared', ''),
 ]
 
-/** What at least two ways in share of the sources at a path. */
+/** The sources at a path that at least two entries share. */
 function group(name: string, path: string): CodeSplittingGroup {
   return { name, test: new RegExp(`/sdk/src/(?:${path})`), minShareCount: 2 }
 }
 
-/** Writes the SDK's JavaScript: one file for each way in of its package.json, and a few that they share. */
+/** Writes the SDK's JavaScript: one file for each entry of its package.json, and a few shared chunks. */
 export function buildSdk(to?: string): Promise<Written[]> {
-  return bundle({ folder, entries: waysInto(folder), groups, chunks: 'chunks/' }, to)
+  return bundle({ folder, entries: entriesOf(folder), groups, chunks: 'chunks/' }, to)
 }

@@ -11,7 +11,7 @@ import {
 import { dirname, join } from 'node:path'
 import { type ChunkingContext, type CodeSplittingGroup, type RolldownBuild, rolldown } from 'rolldown'
 
-/** What is made of a package's sources. */
+/** How the sources of a package are bundled. */
 export interface Bundle {
   /** The package's folder, with its sources in `src`. */
   folder: string
@@ -32,14 +32,14 @@ export interface Written {
   imports: readonly string[]
 }
 
-/** The ways into a package, as its package.json names them. */
-interface Ways {
+/** The part of a package.json that names the entries. */
+interface Exports {
   exports: Record<string, { default: string } | string>
 }
 
 /**
  * Writes a package's JavaScript: its entries, and a few files that they share. Files appear whole, and those of an
- * earlier build that nothing needs any more go away an hour later, so a program that runs meanwhile keeps working.
+ * earlier build that nothing needs any more are removed an hour later, so a program that runs meanwhile keeps working.
  * @param to the folder to write to; `dist` of the package unless given
  */
 export async function bundle(what: Bundle, to: string = join(what.folder, 'dist')): Promise<Written[]> {
@@ -67,8 +67,8 @@ export async function bundle(what: Bundle, to: string = join(what.folder, 'dist'
 }
 
 /** The entries of a package.json: `client/index` with the source `src/client/index.ts` for `./dist/client/index.js`. */
-export function waysInto(folder: string): Record<string, string> {
-  const { exports }: Ways = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+export function entriesOf(folder: string): Record<string, string> {
+  const { exports }: Exports = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const files = Object.values(exports).flatMap((to) =>
     typeof to === 'string' ? [] : [to.default.replace(/^\.\/dist\//, '').replace(/\.js$/, '')],
   )
@@ -118,7 +118,7 @@ function retire(file: string): void {
   else if (Date.now() - ctimeMs > 3_600_000) rmSync(file, { force: true })
 }
 
-/** A source with all that it imports at once, and what those import. */
+/** A source with everything that it imports statically, directly or indirectly. */
 export function importedBy(source: string, context: ChunkingContext): Set<string> {
   const found = new Set([source])
   for (const one of found) for (const next of context.getModuleInfo(one)?.importedIds ?? []) found.add(next)

@@ -14,7 +14,7 @@ export interface LockedPackage {
 }
 
 /**
- * What installing workspace packages brings along, by its path in this repository. Packages of the workspace are entries
+ * The packages installed with workspace packages, by their path in this repository. Packages of the workspace are entries
  * with `link`; what they need is among the others.
  * @param folders the packages, from the root of the repository
  */

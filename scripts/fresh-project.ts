@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { root, run } from './run.ts'
 
-/** What a package.json says, as far as these scripts read it. */
+/** The members of a package.json that these scripts read. */
 export interface Manifest {
   name: string
   version: string

@@ -10,9 +10,9 @@ import { type Finished, root, run } from './run.ts'
 
 const limitMs = 120_000
 /** Characters of the longest line of published JavaScript: Node prints the source line of an uncaught error. */
-const longestLine = 2_000
+const maxLineCharacters = 2_000
 /** Characters that an uncaught error may print: its message, its stack and its causes. */
-const longestReport = 8_000
+const maxErrorCharacters = 8_000
 /**
  * The compilers that must accept the published types: the oldest that is supported, some between, and the workspace's. All
  * bring a `tsc`; the `postinstall` of the workspace makes the command that of `typescript` again.
@@ -157,7 +157,7 @@ function checkJavaScript({ manifest, folder }: Packed): void {
     const path = join(folder, 'dist', file)
     const lines = readFileSync(path, 'utf8').split('\n')
     const longest = Math.max(...lines.map(({ length }) => length))
-    if (longest > longestLine)
+    if (longest > maxLineCharacters)
       faults.push(`${manifest.name}: a line of dist/${file} has ${longest} characters`)
     // The bundler's own helper has no source of ours.
     if (file.includes('rolldown-runtime')) continue
@@ -348,7 +348,8 @@ async function checkUncaught(): Promise<void> {
     if (code === 0 || !output.includes(message)) {
       faults.push(`Uncaught, ${title}: does not print "${message}":\n${output.slice(0, 1_000)}`)
     }
-    if (output.length > longestReport) faults.push(`Uncaught, ${title}: prints ${output.length} characters`)
+    if (output.length > maxErrorCharacters)
+      faults.push(`Uncaught, ${title}: prints ${output.length} characters`)
   }
 }
 

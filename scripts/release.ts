@@ -172,7 +172,7 @@ async function git(...args: string[]): Promise<string> {
   return output.trimEnd()
 }
 
-/** The licenses of everything that installing a package brings along. */
+/** The licenses of all packages that are installed with ours. */
 function dependencyLicenses(): { count: number; faults: string[] } {
   const dependencies = [...dependenciesOf(publishedFolders())].filter(([, { link }]) => link !== true)
   const faults = dependencies.flatMap(([path, { license = '(none)' }]) => {
@@ -277,7 +277,7 @@ function printTable(all: readonly Tarball[]): void {
   console.log(`\n${[head, ...rows].map(line).join('\n')}\n\nTarballs: ${relative(root, to)}`)
 }
 
-/** The dist-tag: versions such as 1.0.0-beta.1 are not what `npm install` picks. */
+/** The dist-tag: `npm install` must not pick versions such as 1.0.0-beta.1. */
 function tagOf({ version }: Manifest): string {
   return version.includes('-') ? 'next' : 'latest'
 }

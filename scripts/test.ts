@@ -11,11 +11,11 @@ interface Step {
   limit: number
   /** One short fact for the line of a step that passed. */
   fact?: (output: string) => string | undefined
-  /** The command that runs once more what failed; undefined where that is too much to be chance. */
+  /** The command that runs once more what failed; undefined if too many failed to be a race. */
   again?: () => string[] | undefined
 }
 
-/** What the JSON reporter of Vitest writes, as far as it is read. */
+/** The members read from the output of Vitest's JSON reporter. */
 interface Report {
   testResults: {
     name: string

@@ -52,7 +52,7 @@ export interface Studio {
   >
   /** Writes the person's own configuration. */
   configure(configuration: Configuration): void
-  /** Writes a file below the home and gives its path. */
+  /** Writes a file below the home and returns its path. */
   write(path: string, content: string | object): string
   /** Opens a shell in the folder the person works in. */
   shell(options?: ShellOptions): Shell
@@ -65,8 +65,8 @@ export interface Studio {
 }
 
 const ready = '$ '
-/** What a command may take at most. */
-const longestMs = 40_000
+/** Maximum duration of a command, in milliseconds. */
+const maxCommandMs = 40_000
 const prompt = '\u001b[32m$\u001b[0m '
 const atPrompt = /(?:^|\n)\$\s*$/
 
@@ -167,7 +167,7 @@ function openShell(
       await terminal.until(/\$ \S/)
     },
     async over() {
-      const deadline = performance.now() + longestMs
+      const deadline = performance.now() + maxCommandMs
       while (prompts() <= entered || !atPrompt.test(terminal.screen().join('\n'))) {
         if (performance.now() > deadline) throw new Error(`Not over:\n${terminal.history()}`)
         await pause(50)

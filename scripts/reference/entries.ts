@@ -25,7 +25,7 @@ const folders = [
   'packages/web',
 ]
 
-/** Every way into every documented package, as its `exports` name it. */
+/** The entries of every documented package, as its `exports` name them. */
 export function entries(): Entry[] {
   return folders.flatMap((folder) => {
     const manifest: Manifest = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'))

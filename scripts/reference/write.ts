@@ -8,7 +8,7 @@ const tools = join(root, 'scripts/reference')
 const out = join(root, 'docs/reference')
 const limitMs = 300_000
 
-// A page is named by its file, so every way in gets a file whose path is what is imported.
+// A page is named by its file, so every entry gets a file whose path is what is imported.
 const desk = mkdtempSync(join(tmpdir(), 'jackfield-reference-'))
 const files = entries().map(({ name, file }) => {
   const path = join(desk, `${name}.ts`)

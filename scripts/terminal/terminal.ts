@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import headless from '@xterm/headless'
 import { type Cell, cellsOf } from './cells.ts'
 
-/** What a program is started with in a terminal. */
+/** Options for starting a program in a terminal. */
 export interface TerminalOptions {
   /** Default 100. */
   cols?: number
@@ -14,7 +14,7 @@ export interface TerminalOptions {
   env?: Record<string, string>
 }
 
-/** Keys by the names people have for them. */
+/** Byte sequences of keys, by name. */
 const keys = {
   enter: '\r',
   escape: '\u001b',
@@ -41,7 +41,7 @@ export interface Terminal extends AsyncDisposable {
   cells(): Cell[][]
   type(text: string): void
   press(...pressed: Key[]): void
-  /** Gives the terminal another size, as a person does who drags its window. */
+  /** Resizes the terminal. */
   resize(cols: number, rows: number): void
   /** Waits until the screen (or, with `anywhere`, the whole history) shows this; the error contains what it shows instead. */
   until(shown: string | RegExp, options?: { withinMs?: number; anywhere?: boolean }): Promise<void>
@@ -50,7 +50,7 @@ export interface Terminal extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Why no pseudo-terminal can be had here; undefined where it can. */
+/** Why a pseudo-terminal cannot be opened here; undefined if it can. */
 export function terminalMissing(): string | undefined {
   const found = spawnSync('script', ['--version'], { encoding: 'utf8' })
   if (found.status === 0 && found.stdout.includes('util-linux')) return undefined

@@ -1,7 +1,7 @@
 import { ExitCode, Interruption } from './cli/exit.ts'
 import { jsonNote } from './cli/io.ts'
 import { run, wantsJson } from './cli/program.ts'
-import { whyUnwritable } from './cli/unreadable.ts'
+import { writeErrorReason } from './cli/unreadable.ts'
 
 const stop = new AbortController()
 const listeners: (() => void)[] = []
@@ -24,7 +24,7 @@ process.on('SIGHUP', end)
 // The reader of a pipe may exit before everything is written. Everything else, such as a full disk, is a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0)
-  const message = `Cannot write to stdout: ${whyUnwritable(error)}.`
+  const message = `Cannot write to stdout: ${writeErrorReason(error)}.`
   const json = wantsJson(process.argv.slice(2))
   process.stderr.write(json ? `${JSON.stringify({ error: { message } })}\n` : `${message}\n`)
   process.exit(ExitCode.usage)
@@ -51,8 +51,8 @@ process.exitCode = await run(process.argv.slice(2), {
   onInterrupt(listener) {
     listeners.push(listener)
     return () => {
-      const at = listeners.lastIndexOf(listener)
-      if (at !== -1) listeners.splice(at, 1)
+      const index = listeners.lastIndexOf(listener)
+      if (index !== -1) listeners.splice(index, 1)
     }
   },
 })

@@ -1,9 +1,9 @@
 import type { ResourceRef } from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
-import { textArguments } from '../cli/arguments.ts'
+import { parseTextArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
 import { type Cancelled, cancelled } from '../forms/prompter.ts'
-import { flowed } from '../output/flow.ts'
+import { wrapText } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { attach, attachAgain } from './attached.ts'
 import { type Attachable, Picker } from './picker.ts'
@@ -32,7 +32,12 @@ export async function attachCommand(
     const templates = await client.call('catalog.templates', { server })
     const template = templates.find((one) => one.template.uriTemplate === uri)
     if (template !== undefined) {
-      const ref = await filledIn({ kind: 'template', ...template }, textArguments(values), state, surface)
+      const ref = await filledIn(
+        { kind: 'template', ...template },
+        parseTextArguments(values),
+        state,
+        surface,
+      )
       return attach([ref], state, surface, signal)
     }
     if (values.length > 0) throw usageError(usage)
@@ -102,7 +107,7 @@ async function filledIn(
   const asked = surface.screen === undefined ? [] : missing
   if (asked.length > 0) {
     const about = [template.title ?? template.name, uriTemplate].map((part) => oneLine(part)).join('  ')
-    surface.write(`${surface.palette.dim(flowed(`  ${about}`, surface.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.dim(wrapText(`  ${about}`, surface.columns(), 0, 2))}\n`)
   }
   for (const { name, required } of asked) {
     const typed = await surface.readLine(`  ${oneLine(name, 40)}${required ? '' : ' (or nothing)'} › `, {

@@ -1,6 +1,7 @@
 import type { CompletionField, LibraryPrompt, ResourceRef } from '@jackfield/host'
 import type { HostClient } from '@jackfield/host/client'
 import { entryTexts } from '../output/library.ts'
+import { quoteWord } from './slash.ts'
 
 /** A completion candidate. */
 export interface Candidate {
@@ -20,16 +21,19 @@ export interface Typeahead {
 }
 
 /** The partial word at the end of a line. */
-export type AtEnd =
+export type CompletionTarget =
   | { kind: 'command'; from: number; text: string }
-  | { kind: 'argument'; from: number; text: string; prompt: LibraryPrompt; given: readonly string[] }
+  | { kind: 'argument'; from: number; text: string; prompt: LibraryPrompt; assigned: readonly string[] }
   | { kind: 'value'; from: number; field: CompletionField }
   | { kind: 'mention'; from: number; text: string }
 
-const shown = 10
+const maxCandidates = 10
 
 /** Parses the end of a line; undefined when it cannot be completed. */
-export function atEnd(line: string, prompts: readonly LibraryPrompt[]): AtEnd | undefined {
+export function completionTarget(
+  line: string,
+  prompts: readonly LibraryPrompt[],
+): CompletionTarget | undefined {
   const mention = /(?:^|\s)@(\S*)$/.exec(line)
   const command = /^\/(\S*)(?:\s+(.*))?$/s.exec(line)
   if (command === null || line.startsWith('//')) {
@@ -45,7 +49,8 @@ export function atEnd(line: string, prompts: readonly LibraryPrompt[]): AtEnd | 
   const chosen = Object.fromEntries(words.flatMap((word) => assignment(word) ?? []))
   const typed = assignment(last)
   const from = line.length - last.length
-  if (typed === undefined) return { kind: 'argument', from, text: last, prompt, given: Object.keys(chosen) }
+  if (typed === undefined)
+    return { kind: 'argument', from, text: last, prompt, assigned: Object.keys(chosen) }
   const [[argument, value]] = typed
   return {
     kind: 'value',
@@ -62,31 +67,34 @@ export async function typeahead(
   signal?: AbortSignal,
 ): Promise<Typeahead | undefined> {
   const prompts = await client.call('library.prompts', {})
-  const end = atEnd(line, prompts)
-  if (end === undefined) return undefined
-  const { from } = end
-  switch (end.kind) {
+  const target = completionTarget(line, prompts)
+  if (target === undefined) return undefined
+  const { from } = target
+  switch (target.kind) {
     case 'command':
-      return first(from, commands(end.text, prompts))
+      return toTypeahead(from, commandCandidates(target.text, prompts))
     case 'argument':
-      return first(from, argumentsOf(end))
+      return toTypeahead(from, argumentCandidates(target))
     case 'mention':
-      return first(from, await mentions(end.text, client, servers))
+      return toTypeahead(from, await mentionCandidates(target.text, client, servers))
     case 'value': {
       const completion = await client.call(
         'library.complete',
-        end.field,
+        target.field,
         signal === undefined ? {} : { signal },
       )
       if (completion === null) return undefined
-      const quoted = completion.values.map((value) => ({ text: quote(value), about: '' }))
-      return { ...first(from, quoted), more: completion.more || completion.values.length > shown }
+      const quoted = completion.values.map((value) => ({ text: quoteWord(value), about: '' }))
+      return {
+        ...toTypeahead(from, quoted),
+        more: completion.more || completion.values.length > maxCandidates,
+      }
     }
   }
 }
 
 /** Prompts whose command starts with the text, then those that contain it. */
-function commands(text: string, prompts: readonly LibraryPrompt[]): Candidate[] {
+function commandCandidates(text: string, prompts: readonly LibraryPrompt[]): Candidate[] {
   const wanted = text.toLowerCase()
   const rank = ({ command }: LibraryPrompt): number => command.toLowerCase().indexOf(wanted)
   return prompts
@@ -94,21 +102,25 @@ function commands(text: string, prompts: readonly LibraryPrompt[]): Candidate[] 
     .sort((one, other) => Math.min(rank(one), 1) - Math.min(rank(other), 1))
     .map(({ command, prompt }) => ({
       text: `/${command} `,
-      about: [prompt.title ?? prompt.description ?? '', hint(prompt.arguments ?? [])]
+      about: [prompt.title ?? prompt.description ?? '', argumentHint(prompt.arguments ?? [])]
         .filter((part) => part !== '')
         .join('  '),
     }))
 }
 
 /** Arguments in display form: `name=… [tone=…]`. */
-function hint(args: readonly { name: string; required?: boolean }[]): string {
+function argumentHint(args: readonly { name: string; required?: boolean }[]): string {
   return args.map(({ name, required }) => (required === true ? `${name}=…` : `[${name}=…]`)).join(' ')
 }
 
 /** Required arguments first. */
-function argumentsOf({ prompt, text, given }: Extract<AtEnd, { kind: 'argument' }>): Candidate[] {
+function argumentCandidates({
+  prompt,
+  text,
+  assigned,
+}: Extract<CompletionTarget, { kind: 'argument' }>): Candidate[] {
   return (prompt.prompt.arguments ?? [])
-    .filter(({ name }) => name.startsWith(text) && !given.includes(name))
+    .filter(({ name }) => name.startsWith(text) && !assigned.includes(name))
     .sort((one, other) => Number(other.required === true) - Number(one.required === true))
     .map(({ name, title, description, required }) => ({
       text: `${name}=`,
@@ -116,7 +128,7 @@ function argumentsOf({ prompt, text, given }: Extract<AtEnd, { kind: 'argument' 
     }))
 }
 
-async function mentions(
+async function mentionCandidates(
   text: string,
   client: Pick<HostClient, 'call'>,
   servers: readonly string[],
@@ -127,7 +139,7 @@ async function mentions(
   const { matches } = await client.call('library.search', {
     query: words,
     kinds: ['resource', 'template'],
-    limit: shown + 1,
+    limit: maxCandidates + 1,
     ...(server !== undefined && { server }),
   })
   return [
@@ -135,9 +147,9 @@ async function mentions(
     ...matches.map(({ entry }) => {
       const { written, about } = entryTexts(entry)
       // Completion of a template starts at its first variable.
-      const fixed = entry.kind === 'template' ? written.replace(/\{.*$/s, '') : written
+      const literal = entry.kind === 'template' ? written.replace(/\{.*$/s, '') : written
       return {
-        text: `@${entry.server}:${fixed}`,
+        text: `@${entry.server}:${literal}`,
         about: entry.kind === 'template' ? `${written}  ${about}` : about,
       }
     }),
@@ -157,14 +169,12 @@ export function mentionsIn(text: string, servers: readonly string[]): ResourceRe
 }
 
 function assignment(word: string): [[string, string]] | undefined {
-  const at = word.indexOf('=')
-  return at < 1 ? undefined : [[word.slice(0, at), word.slice(at + 1).replace(/^["']/, '')]]
+  const separator = word.indexOf('=')
+  return separator < 1
+    ? undefined
+    : [[word.slice(0, separator), word.slice(separator + 1).replace(/^["']/, '')]]
 }
 
-function first(from: number, candidates: readonly Candidate[]): Typeahead {
-  return { from, candidates: candidates.slice(0, shown), more: candidates.length > shown }
-}
-
-function quote(value: string): string {
-  return /[\s"'\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value
+function toTypeahead(from: number, candidates: readonly Candidate[]): Typeahead {
+  return { from, candidates: candidates.slice(0, maxCandidates), more: candidates.length > maxCandidates }
 }

@@ -1,17 +1,17 @@
 import type { AttachedCopy, AttachedResource, CopyDiff, ResourceRef } from '@jackfield/host'
 import { usageError } from '../cli/exit.ts'
 import { ago } from '../output/ago.ts'
-import { pieceOf } from '../output/definitions.ts'
-import { flowed } from '../output/flow.ts'
+import { diffPieceText } from '../output/definitions.ts'
+import { wrapText } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import type { ChatState } from './state.ts'
-import { count } from './status.ts'
+import { tokenCount } from './status.ts'
 import type { ChatSurface } from './surface.ts'
 
 /** Unchanged words shown on each side of a difference. */
-const around = 60
+const contextCharacters = 60
 const maxDiff = 4_000
 
 /** Reads the resources that are sent with the next message, and prints a line for each. */
@@ -22,7 +22,7 @@ export async function attach(
   signal?: AbortSignal,
 ): Promise<void> {
   const { palette } = surface
-  const line = (text: string): void => surface.write(`${flowed(text, surface.columns(), 0, 2)}\n`)
+  const line = (text: string): void => surface.write(`${wrapText(text, surface.columns(), 0, 2)}\n`)
   const { attached, failed, withheld } = await state.client.call(
     'library.attach',
     { conversation: state.conversation.id, refs: refs.map(({ server, uri }) => ({ server, uri })) },
@@ -35,19 +35,19 @@ export async function attach(
 
 /** An attached resource, and why it was attached if the user did not choose it. */
 export function attachedLine({ uri, title, tokens, because }: AttachedResource): string {
-  const about = `+ ${oneLine(title)}  ${oneLine(uri)}  about ${count(tokens)} tokens`
+  const about = `+ ${oneLine(title)}  ${oneLine(uri)}  about ${tokenCount(tokens)} tokens`
   return because === undefined ? about : `${about}; included since ${oneLine(because)}`
 }
 
 /** `/attached [number]`: lists attached resources and their state, or shows what has changed in one. */
-export async function attached(
+export async function listAttached(
   [which]: readonly string[],
   state: ChatState,
   surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
-  const copies = await copiesOf(state)
-  if (which !== undefined) return await showDiff(numbered(copies, which), state, surface, signal)
+  const copies = await attachedCopies(state)
+  if (which !== undefined) return await showDiff(copyNumbered(copies, which), state, surface, signal)
   if (copies.length === 0) {
     surface.write('Nothing is attached. Attach a resource with /attach or @server:uri.\n')
     return
@@ -57,14 +57,14 @@ export async function attached(
     oneLine(copy.server, 20),
     `${oneLine(copy.title, 40)}${copy.because === undefined ? '' : `\n${surface.palette.dim(oneLine(copy.because))}`}`,
     ago(copy.at, Date.now()),
-    count(copy.tokens),
+    tokenCount(copy.tokens),
     copyState(copy, surface.palette),
   ])
   const heads = ['NUMBER', 'SERVER', 'TITLE', 'READ', 'TOKENS', 'STATE']
   surface.write(`${table(heads, rows, { palette: surface.palette, columns: surface.columns() })}\n`)
   const hint =
     '/attached <number> shows what changed; /attach again [number] attaches the current version; /detach <number | all> removes it.'
-  surface.write(`${surface.palette.dim(flowed(hint, surface.columns()))}\n`)
+  surface.write(`${surface.palette.dim(wrapText(hint, surface.columns()))}\n`)
 }
 
 /** `/attach again [number]`: shows what has changed in attached resources and attaches their current versions. */
@@ -74,9 +74,9 @@ export async function attachAgain(
   surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
-  const copies = await copiesOf(state)
-  const wanted = which === undefined ? copies.filter(({ stale }) => stale) : [numbered(copies, which)]
-  if (wanted.length === 0) {
+  const copies = await attachedCopies(state)
+  const chosen = which === undefined ? copies.filter(({ stale }) => stale) : [copyNumbered(copies, which)]
+  if (chosen.length === 0) {
     surface.write(
       copies.length === 0
         ? 'Nothing is attached.\n'
@@ -84,8 +84,8 @@ export async function attachAgain(
     )
     return
   }
-  for (const copy of wanted) await showDiff(copy, state, surface, signal)
-  await attach(wanted, state, surface, signal)
+  for (const copy of chosen) await showDiff(copy, state, surface, signal)
+  await attach(chosen, state, surface, signal)
 }
 
 /** `/detach <number | all>`: removes attached resources; they are no longer sent or watched. */
@@ -95,31 +95,31 @@ export async function detach(
   surface: ChatSurface,
 ): Promise<void> {
   const { client, conversation } = state
-  const copies = await copiesOf(state)
+  const copies = await attachedCopies(state)
   if (copies.length === 0) throw usageError('Nothing is attached.')
   if (more.length > 0 || (which === undefined && copies.length > 1))
     throw usageError('Usage: /detach <number | all>. /attached has the numbers.')
-  const gone = which === 'all' ? copies : [numbered(copies, which ?? '1')]
-  for (const copy of gone) {
+  const detached = which === 'all' ? copies : [copyNumbered(copies, which ?? '1')]
+  for (const copy of detached) {
     const { server, uri } = copy
     const isWaiting = conversation.isWaiting(copy)
     const method = copy.because === undefined ? 'library.detach' : 'library.exclude'
     await client.call(method, { conversation: conversation.id, ref: { server, uri } })
     const rest = isWaiting ? 'it is not sent' : 'the model keeps what it was given before'
     const line = `- ${oneLine(copy.title)}  ${oneLine(copy.uri)}  is no longer attached; ${rest}.`
-    surface.write(`${surface.palette.dim(flowed(line, surface.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.dim(wrapText(line, surface.columns(), 0, 2))}\n`)
   }
 }
 
 /** Resources attached to the current conversation. */
-export async function copiesOf({
+export async function attachedCopies({
   client,
   conversation,
 }: Pick<ChatState, 'client' | 'conversation'>): Promise<AttachedCopy[]> {
   return await client.call('library.attached', { conversation: conversation.id })
 }
 
-function numbered(copies: readonly AttachedCopy[], which: string): AttachedCopy {
+function copyNumbered(copies: readonly AttachedCopy[], which: string): AttachedCopy {
   const copy = /^\d+$/.test(which) ? copies[Number(which) - 1] : undefined
   if (copy === undefined) throw usageError(`There is no attached resource ${which}. /attached lists them.`)
   return copy
@@ -139,19 +139,19 @@ async function showDiff(
   )
   const { palette } = surface
   const head = `${palette.bold(oneLine(copy.title))}  ${palette.dim(oneLine(copy.uri))}`
-  surface.write(`${flowed(head, surface.columns(), 0, 2)}\n`)
+  surface.write(`${wrapText(head, surface.columns(), 0, 2)}\n`)
   const columns = surface.columns()
-  surface.write(`${flowed(changes(diff, palette), columns, columns === undefined ? 0 : 2)}\n`)
+  surface.write(`${wrapText(diffText(diff, palette), columns, columns === undefined ? 0 : 2)}\n`)
 }
 
-function changes({ changed, pieces, tokens }: CopyDiff, palette: Palette): string {
+function diffText({ changed, pieces, tokens }: CopyDiff, palette: Palette): string {
   if (!changed) return 'It has not changed.'
   if (pieces === undefined)
-    return `It changed (about ${count(tokens.was)} tokens before, ${count(tokens.is)} now).`
+    return `It changed (about ${tokenCount(tokens.was)} tokens before, ${tokenCount(tokens.is)} now).`
   const text = pieces
     .map((piece, n) => {
-      if (piece.kind !== 'same') return pieceOf(piece, palette)
-      const shown = pieceOf(
+      if (piece.kind !== 'same') return diffPieceText(piece, palette)
+      const shown = diffPieceText(
         { ...piece, text: shortened(piece.text, n === 0, n === pieces.length - 1) },
         palette,
       )
@@ -165,8 +165,11 @@ function changes({ changed, pieces, tokens }: CopyDiff, palette: Palette): strin
 
 /** Unchanged text, cut to the words next to a difference. */
 function shortened(text: string, isFirst: boolean, isLast: boolean): string {
-  const [head, tail] = [isFirst ? '' : text.slice(0, around), isLast ? '' : text.slice(-around)]
-  return text.length <= 2 * around ? text : `${head} … ${tail}`
+  const [head, tail] = [
+    isFirst ? '' : text.slice(0, contextCharacters),
+    isLast ? '' : text.slice(-contextCharacters),
+  ]
+  return text.length <= 2 * contextCharacters ? text : `${head} … ${tail}`
 }
 
 function copyState({ stale, watched }: AttachedCopy, palette: Palette): string {

@@ -4,29 +4,29 @@ import type { HostClient, Saying, ServerRow } from '@jackfield/host/client'
 import { McpError, RpcError, type SamplingMessage } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
 import { fixesIn, withFixLines } from '../output/fixes.ts'
-import { flowed } from '../output/flow.ts'
-import { howToAllow } from '../output/rules.ts'
+import { wrapText } from '../output/flow.ts'
+import { allowAdvice } from '../output/rules.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { mentionsIn } from './attach.ts'
-import { attach, attachedLine, copiesOf } from './attached.ts'
-import { describeCall } from './calls.ts'
+import { attach, attachedCopies, attachedLine } from './attached.ts'
+import { callLine } from './calls.ts'
 import { commandNames, runCommand } from './commands.ts'
 import { completions } from './complete.ts'
 import { includeContext } from './context.ts'
-import type { TalkEvent } from './conversation-view.ts'
-import { idLength, wordsOf } from './conversations.ts'
-import { introduction } from './greet.ts'
+import type { ConversationEvent } from './conversation-view.ts'
+import { idLength, messageText } from './conversations.ts'
+import { suggestMessage } from './greet.ts'
 import { createNews, followNews, type News } from './news.ts'
-import { readLine } from './slash.ts'
+import { parseLine } from './slash.ts'
 import type { ChatState } from './state.ts'
-import { fullness, statusLine } from './status.ts'
+import { contextAdvice, statusLine } from './status.ts'
 import { type ChatSurface, writeModelText } from './surface.ts'
-import { type TurnView, turnView, writeLateResult } from './view.ts'
+import { createTurnView, type TurnView, writeLateResult } from './view.ts'
 
 /** End states of a turn with unfinished work. */
-const cutShort: readonly Turn['stopReason'][] = ['maxCalls', 'maxTurns', 'maxTokens']
+const cutStopReasons: readonly Turn['stopReason'][] = ['maxCalls', 'maxTurns', 'maxTokens']
 /** Characters shown of the content sent with a message from another client. */
-const maxShown = 1_000
+const maxMessageCharacters = 1_000
 
 /** How a conversation ended, for the exit code of a non-interactive run. */
 export interface ConversationEnd {
@@ -37,28 +37,28 @@ export interface ConversationEnd {
 }
 
 /** The single message of a non-interactive conversation: the line read by the surface, with this text added. */
-export interface OneMessage {
+export interface SingleMessage {
   /** Sent to the model unchanged: commands and mentions in it are ignored. */
   readonly input?: string | undefined
 }
 
 /** A turn started in this terminal. */
-interface OwnTurn {
+interface LocalTurn {
   readonly message: string
   readonly signal: AbortSignal
   /** Model text since the last call, when answers and notes go to different streams. */
   text: string
-  isRefused: boolean
+  isDenied: boolean
 }
 
 /** Shows the conversations of one chat: turns started here, and turns started by other clients. */
-export class Screen {
+export class ConversationDisplay {
   readonly #state: ChatState
   readonly #surface: ChatSurface
   readonly #notes: ChatSurface
   readonly #news: News
-  #own: OwnTurn | undefined
-  #view: TurnView | undefined
+  #localTurn: LocalTurn | undefined
+  #turnView: TurnView | undefined
   /** Messages sent from this terminal. */
   readonly #sent = new Set<string>()
 
@@ -70,55 +70,61 @@ export class Screen {
   }
 
   /** Registers a turn of this terminal, so that its events are drawn as such. */
-  expect(own: OwnTurn): void {
+  registerTurn(own: LocalTurn): void {
     this.#sent.add(own.message)
-    this.#own = own
+    this.#localTurn = own
   }
 
   /** Marks the turn of this terminal as finished, also when its host ended before the final event. */
-  settle(): void {
-    if (this.#running !== undefined) {
-      this.#view?.end(undefined)
-      this.#view = undefined
+  finishTurn(): void {
+    if (this.#runningLocalTurn !== undefined) {
+      this.#turnView?.end(undefined)
+      this.#turnView = undefined
     }
-    this.#own = undefined
+    this.#localTurn = undefined
   }
 
-  show(event: TalkEvent): void {
+  show(event: ConversationEvent): void {
     const notes = this.#notes
     const { palette } = notes
     switch (event.type) {
       case 'turn': {
-        const signal = this.#ownTurn(event.message)?.signal ?? new AbortController().signal
-        this.#view = turnView(notes, this.#state.conversation.info.model, () => performance.now(), signal)
+        const signal = this.#localTurnOf(event.message)?.signal ?? new AbortController().signal
+        this.#turnView = createTurnView(
+          notes,
+          this.#state.conversation.info.model,
+          () => performance.now(),
+          signal,
+        )
         return
       }
-      case 'said':
-        if (event.message === undefined || !this.#sent.has(event.message)) this.#addUserMessage(event.said)
+      case 'user-message':
+        if (event.message === undefined || !this.#sent.has(event.message))
+          this.#writeUserMessage(event.content)
         return
-      case 'given':
-        if (event.message === undefined || !this.#sent.has(event.message)) this.#addAttached(event.attached)
+      case 'attachment':
+        if (event.message === undefined || !this.#sent.has(event.message)) this.#writeAttached(event.attached)
         return
       case 'text':
-        this.#text(event.text)
+        this.#writeText(event.text)
         return
       case 'call': {
-        const own = this.#running
-        this.#flush(own)
+        const own = this.#runningLocalTurn
+        this.#writeNote(own)
         const { call } = event
         if (call.type === 'end' && call.denied && call.decision?.verdict === 'ask' && own !== undefined)
-          own.isRefused = true
-        if (this.#view !== undefined) this.#view.call(call)
-        else if (call.type === 'start') notes.write(`${describeCall(call, palette)}\n`)
+          own.isDenied = true
+        if (this.#turnView !== undefined) this.#turnView.call(call)
+        else if (call.type === 'start') notes.write(`${callLine(call, palette)}\n`)
         return
       }
-      case 'under-way':
-        this.#underWay(event)
+      case 'progress':
+        this.#showProgress(event)
         return
       case 'wait':
-        this.#view?.wait(event.wait)
+        this.#turnView?.wait(event.wait)
         return
-      case 'late':
+      case 'late-result':
         writeLateResult(event.call, notes)
         return
       case 'summary':
@@ -131,82 +137,82 @@ export class Screen {
         return
       case 'end': {
         const { stopReason, callsNotRun, fault } = event.info
-        const own = this.#ownTurn(event.message)
+        const own = this.#localTurnOf(event.message)
         if (own !== undefined && own.text !== '') {
           writeModelText(own.text, this.#surface)
           own.text = ''
         }
-        this.#view?.end({
+        this.#turnView?.end({
           ...(stopReason !== undefined && { stopReason }),
           ...(callsNotRun !== undefined && { callsNotRun }),
         })
-        this.#view = undefined
+        this.#turnView = undefined
         // A failure of a turn of this terminal is shown by the code that awaits the turn.
         if (own === undefined && fault !== undefined && !this.#sent.has(event.message ?? ''))
           notes.write(
-            `${palette.red(flowed(withFixLines(plain(fault.message), fault.fixes ?? []), notes.columns(), 0, 2))}\n`,
+            `${palette.red(wrapText(withFixLines(plain(fault.message), fault.fixes ?? []), notes.columns(), 0, 2))}\n`,
           )
       }
     }
   }
 
   /** The turn of this terminal while it runs. */
-  get #running(): OwnTurn | undefined {
-    return this.#ownTurn(this.#state.conversation.info.message)
+  get #runningLocalTurn(): LocalTurn | undefined {
+    return this.#localTurnOf(this.#state.conversation.info.message)
   }
 
-  #ownTurn(message: string | undefined): OwnTurn | undefined {
-    return this.#own?.message === message ? this.#own : undefined
+  #localTurnOf(message: string | undefined): LocalTurn | undefined {
+    return this.#localTurn?.message === message ? this.#localTurn : undefined
   }
 
   /** Messages sent from another terminal or program. */
-  #addUserMessage(message: SamplingMessage): void {
-    const words = wordsOf(message)
+  #writeUserMessage(message: SamplingMessage): void {
+    const words = messageText(message)
     if (words === '' || this.#surface.live === undefined) return
     const { palette } = this.#notes
-    const shown = words.length > maxShown ? `${words.slice(0, maxShown)}…` : words
+    const shown = words.length > maxMessageCharacters ? `${words.slice(0, maxMessageCharacters)}…` : words
     this.#notes.write(`${palette.green('you')} › ${plain(shown).replaceAll('\n', '\n      ')}\n`)
   }
 
   /** A resource sent with such a message. */
-  #addAttached(attached: AttachedResource): void {
+  #writeAttached(attached: AttachedResource): void {
     if (this.#surface.live === undefined) return
-    const line = flowed(attachedLine(attached), this.#notes.columns(), 0, 2)
+    const line = wrapText(attachedLine(attached), this.#notes.columns(), 0, 2)
     this.#notes.write(`${this.#notes.palette.dim(line)}\n`)
   }
 
-  #text(text: string): void {
-    const own = this.#running
+  #writeText(text: string): void {
+    const own = this.#runningLocalTurn
     if (own !== undefined && this.#surface.notes !== undefined) own.text += text
-    else if (this.#view !== undefined) this.#view.text(text)
+    else if (this.#turnView !== undefined) this.#turnView.text(text)
     // Another program runs a turn in the same conversation.
     else if (this.#surface.live !== undefined) writeModelText(text, this.#surface)
   }
 
   /** When answers go to another stream than notes, model text before a call is a note. */
-  #flush(own: OwnTurn | undefined): void {
+  #writeNote(own: LocalTurn | undefined): void {
     if (own === undefined || own.text === '') return
-    this.#view?.text(own.text)
+    this.#turnView?.text(own.text)
     own.text = ''
   }
 
-  #underWay({ name, progress }: Extract<TalkEvent, { type: 'under-way' }>): void {
+  #showProgress({ name, progress }: Extract<ConversationEvent, { type: 'progress' }>): void {
     if (progress === undefined) {
-      this.#view?.underWay('running')
+      this.#turnView?.showProgress('running')
       return
     }
     const { total, message } = progress
     const of = total === undefined ? '' : ` of ${total}`
     const state = `${progress.progress}${of}${message === undefined ? '' : ` ${oneLine(message)}`}`
-    if (this.#view?.underWay(state) !== true)
+    if (this.#turnView?.showProgress(state) !== true)
       this.#news.add({ type: 'progress', name, ...progress }).catch(() => {})
   }
 }
 
 /** Shows events outside the conversation. */
-export function newsOf(state: ChatState, notes: ChatSurface): News {
+export function createChatNews(state: ChatState, notes: ChatSurface): News {
   const print = (text: string): void =>
-    notes.write(`${notes.palette.dim(flowed(text, notes.columns(), 0, 2))}\n`)
+    notes.write(`${notes.palette.dim(wrapText(text, notes.columns(), 0, 2))}\n`)
   const source = {
     tools: () => state.client.call('catalog.tools', {}),
     connecting: async () => {
@@ -215,18 +221,18 @@ export function newsOf(state: ChatState, notes: ChatSurface): News {
         now === 'connecting' || now === 'reconnecting'
       return new Set(rows.filter(isComing).map(({ name }) => name))
     },
-    attached: () => copiesOf(state),
+    attached: () => attachedCopies(state),
   }
   return createNews(source, print)
 }
 
 /** Runs a conversation until the user leaves. */
-export async function converse(
+export async function runConversationLoop(
   state: ChatState,
   surface: ChatSurface,
-  screen: Screen,
+  screen: ConversationDisplay,
   news: News,
-  only?: OneMessage,
+  only?: SingleMessage,
 ): Promise<ConversationEnd> {
   const { client } = state
   const { palette } = surface
@@ -239,7 +245,7 @@ export async function converse(
   try {
     for (;;) {
       try {
-        const suggestion = state.conversation.isEmpty ? await introduction(state) : undefined
+        const suggestion = state.conversation.isEmpty ? await suggestMessage(state) : undefined
         if (surface.live !== undefined)
           surface.write(`${await statusLine(state, palette, surface.columns())}\n`)
         const line = await surface.readLine(`${palette.green('you')} › `, {
@@ -247,12 +253,12 @@ export async function converse(
           ...(suggestion !== undefined && { suggestion }),
         })
         if (line === undefined) return { isCut, failed }
-        const outcome = await handle(line, only?.input, state, surface, screen)
+        const outcome = await handleLine(line, only?.input, state, surface, screen)
         if (outcome === 'leave') return { isCut, failed }
-        if (outcome !== undefined) isCut = cutShort.includes(outcome.stopReason)
+        if (outcome !== undefined) isCut = cutStopReasons.includes(outcome.stopReason)
       } catch (error) {
         if (!isExpected(error)) throw error
-        if (only !== undefined || isOfModel(error)) failed ??= error
+        if (only !== undefined || isModelFailure(error)) failed ??= error
         showError(error, notes, only !== undefined)
         if (client.state.state === 'closed') return { isCut, failed }
       }
@@ -262,24 +268,30 @@ export async function converse(
   }
 }
 
-async function handle(
+async function handleLine(
   line: string,
   input: string | undefined,
   state: ChatState,
   surface: ChatSurface,
-  screen: Screen,
+  screen: ConversationDisplay,
 ): Promise<'leave' | Turn | undefined> {
-  const typed = readLine(line)
+  const typed = parseLine(line)
   const more = input === undefined ? [] : [userText(input)]
   if (typed.kind === 'empty')
-    return more.length === 0 ? undefined : await say({ messages: more }, '', state, surface, screen)
+    return more.length === 0 ? undefined : await sendMessage({ messages: more }, '', state, surface, screen)
   if (typed.kind === 'words') {
     const servers = (await state.client.call('servers.list', {})).map(({ name }) => name)
     const refs = mentionsIn(typed.text, servers)
     if (refs.length > 0) await attach(refs, state, surface.notes ?? surface)
-    return await say({ messages: [userText(typed.text), ...more] }, typed.text, state, surface, screen)
+    return await sendMessage(
+      { messages: [userText(typed.text), ...more] },
+      typed.text,
+      state,
+      surface,
+      screen,
+    )
   }
-  const { signal, done } = surface.turn()
+  const { signal, done } = surface.startTurn()
   let outcome: Awaited<ReturnType<typeof runCommand>>
   try {
     outcome = await runCommand(typed.name, typed.words, state, surface, signal)
@@ -292,7 +304,7 @@ async function handle(
   }
   if (outcome.kind === 'leave') return 'leave'
   return outcome.kind === 'say'
-    ? await say({ messages: [...outcome.messages, ...more] }, line, state, surface, screen)
+    ? await sendMessage({ messages: [...outcome.messages, ...more] }, line, state, surface, screen)
     : undefined
 }
 
@@ -305,16 +317,16 @@ function userText(text: string): SamplingMessage {
  * model text before a call is a note. If a turn of another client is running, this one is queued; Ctrl+C then cancels it and puts
  * `typed` back into the line.
  */
-async function say(
+async function sendMessage(
   message: Saying,
   typed: string,
   state: ChatState,
   surface: ChatSurface,
-  screen: Screen,
+  screen: ConversationDisplay,
 ): Promise<Turn | undefined> {
   const { client, conversation } = state
   const { id } = conversation
-  const { signal, done } = surface.turn()
+  const { signal, done } = surface.startTurn()
   const notes = surface.notes ?? surface
   try {
     await includeContext(state, notes, signal)
@@ -324,54 +336,54 @@ async function say(
     notes.write(`${notes.palette.yellow('Stopped.')}\n`)
     return undefined
   }
-  const own: OwnTurn = { message: randomUUID(), signal, text: '', isRefused: false }
-  let isTakenBack = false
+  const localTurn: LocalTurn = { message: randomUUID(), signal, text: '', isDenied: false }
+  let isCancelled = false
   const stop = (): void => {
     // On a shared host, a turn continues after this program ends.
     if (state.leaving.aborted) return
-    endTurn(client, id, own.message).catch(() => {})
+    cancelMessage(client, id, localTurn.message).catch(() => {})
   }
   signal.addEventListener('abort', stop, { once: true })
   if (conversation.isBusy)
     notes.write(
-      `${notes.palette.dim(flowed('Another message is being answered; this one is sent afterwards. Ctrl+C cancels it.', notes.columns(), 0, 2))}\n`,
+      `${notes.palette.dim(wrapText('Another message is being answered; this one is sent afterwards. Ctrl+C cancels it.', notes.columns(), 0, 2))}\n`,
     )
-  screen.expect(own)
+  screen.registerTurn(localTurn)
   let turn: Turn | null
   try {
-    turn = await client.call('conversations.say', { id, said: message, message: own.message })
-    isTakenBack = turn === null
-    if (isTakenBack) notes.write(`${notes.palette.yellow('It was not sent.')}\n`)
+    turn = await client.call('conversations.say', { id, said: message, message: localTurn.message })
+    isCancelled = turn === null
+    if (isCancelled) notes.write(`${notes.palette.yellow('It was not sent.')}\n`)
   } finally {
     signal.removeEventListener('abort', stop)
-    screen.settle()
-    done(isTakenBack ? typed : undefined)
+    screen.finishTurn()
+    done(isCancelled ? typed : undefined)
   }
   if (turn === null) return undefined
   surface.emit?.({ type: 'turn', ...turn })
-  if (own.isRefused && state.person === undefined) notes.write(`${notes.palette.yellow(howToAllow)}\n`)
-  const full = fullness(state)
-  if (full !== undefined) notes.write(`${notes.palette.yellow(flowed(full, notes.columns()))}\n`)
+  if (localTurn.isDenied && state.person === undefined) notes.write(`${notes.palette.yellow(allowAdvice)}\n`)
+  const advice = contextAdvice(state)
+  if (advice !== undefined) notes.write(`${notes.palette.yellow(wrapText(advice, notes.columns()))}\n`)
   return turn
 }
 
 /** Cancels a message that is still queued; otherwise stops the turn that answers it. */
-async function endTurn(client: HostClient, id: string, message: string): Promise<void> {
+async function cancelMessage(client: HostClient, id: string, message: string): Promise<void> {
   if (!(await client.call('conversations.unqueue', { id, message })))
     await client.call('conversations.stop', { id })
 }
 
-function showError(error: Error, surface: ChatSurface, isOneMessage: boolean): void {
-  const explained = continuedElsewhere(error, isOneMessage) ?? cutOff(error)
+function showError(error: Error, surface: ChatSurface, isSingleMessage: boolean): void {
+  const explained = conflictMessage(error, isSingleMessage) ?? hostEndedMessage(error)
   const message = explained ?? plain(error.message)
   const fixes = explained === undefined ? fixesIn(error) : []
   if (surface.emit !== undefined) surface.emit({ type: 'error', message, ...(fixes.length > 0 && { fixes }) })
   else
-    surface.write(`${surface.palette.red(flowed(withFixLines(message, fixes), surface.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.red(wrapText(withFixLines(message, fixes), surface.columns(), 0, 2))}\n`)
 }
 
 /** What to do when another window has continued the conversation; undefined for every other error. */
-function continuedElsewhere(error: Error, isOneMessage: boolean): string | undefined {
+function conflictMessage(error: Error, isOneMessage: boolean): string | undefined {
   const id = error instanceof McpError ? error.details['conversation'] : undefined
   if (typeof id !== 'string') return undefined
   const short = id.slice(0, idLength)
@@ -382,14 +394,14 @@ function continuedElsewhere(error: Error, isOneMessage: boolean): string | undef
 }
 
 /** The partial answer of a host process that ended. */
-function cutOff(error: Error): string | undefined {
+function hostEndedMessage(error: Error): string | undefined {
   if (!(error instanceof McpError) || error.code !== 'OUTCOME_UNKNOWN' || 'server' in error.details)
     return undefined
   return 'The host process ended before this was done. Everything up to then is stored; say "go on" to continue.'
 }
 
 /** Whether the error is a failure of a model. */
-function isOfModel(error: Error): boolean {
+function isModelFailure(error: Error): boolean {
   return error instanceof CliError && error.exitCode === ExitCode.toolError && error.code !== undefined
 }
 

@@ -8,26 +8,26 @@ import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { failureOf } from '../cli/failure.ts'
 import { type OpenHost, openHost } from '../cli/host.ts'
 import { createOutput, type Io, isInteractive, type Output } from '../cli/io.ts'
-import { modelNamed, modelsInUse, modelsToTalkTo } from '../cli/models.ts'
+import { conversationModels, modelNamed, modelsInUse } from '../cli/models.ts'
 import { surfaceFor } from '../cli/session.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import type { ServiceOptions } from '../daemon/service.ts'
 import { errorText } from '../output/fixes.ts'
-import { flowed } from '../output/flow.ts'
+import { wrapText } from '../output/flow.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import { terminalSurface } from '../surface/terminal.ts'
-import { converse, newsOf, type OneMessage, Screen } from './chat.ts'
+import { ConversationDisplay, createChatNews, runConversationLoop, type SingleMessage } from './chat.ts'
 import { ConversationView } from './conversation-view.ts'
-import { latest, showTranscript } from './conversations.ts'
-import { greet, writeDeferred, writeServers } from './greet.ts'
+import { latestConversationId, showTranscript } from './conversations.ts'
+import { writeDeferred, writeGreeting, writeServers } from './greet.ts'
 import { jsonSurface, pipedSurface } from './piped-surface.ts'
 import type { ChatState } from './state.ts'
 import { createTerminalLock } from './terminal-lock.ts'
 import { terminalChatSurface } from './terminal-surface.ts'
 
 /** Maximum bytes read from stdin for one message. */
-const maxInput = 4 * 1_048_576
+const maxInputBytes = 4 * 1_048_576
 
 export interface ChatOptions extends ConfigChoice {
   model?: string
@@ -54,7 +54,7 @@ export async function chat(
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
-  const only = await onlyMessage(words, options, io)
+  const only = await singleMessageOf(words, options, io)
   const { config } = await readConfig(options, io, (text) => output.note(text))
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   // A model that is unavailable is reported before anything starts.
@@ -64,9 +64,9 @@ export async function chat(
   return await runConversation(
     async (canAsk, note) => {
       // Options of this command alone do not apply to a shared host; and in a run without a user, nothing may wait for an answer.
-      const isOwn = !canAsk || answers !== undefined || roots.length > 0
-      const here = async (): Promise<ServiceOptions> => {
-        const models = await modelsToTalkTo(io.env, options.model, config.models)
+      const isLocal = !canAsk || answers !== undefined || roots.length > 0
+      const localOptions = async (): Promise<ServiceOptions> => {
+        const models = await conversationModels(io.env, options.model, config.models)
         return {
           config,
           models: [...models],
@@ -76,7 +76,7 @@ export async function chat(
           ...(answers === undefined && !canAsk && { surface: { name: 'nobody', show: {} } }),
         }
       }
-      return await openHost(options, 'jackfield chat', io, { isOwn, here })
+      return await openHost(options, 'jackfield chat', io, { isLocal: isLocal, localOptions: localOptions })
     },
     io,
     {
@@ -99,34 +99,36 @@ export async function chat(
 }
 
 /** The message from the command line and stdin; undefined for an interactive conversation. */
-async function onlyMessage(
+async function singleMessageOf(
   words: readonly string[],
   { print }: ChatOptions,
   io: Io,
 ): Promise<ConversationOptions['only']> {
   const message = words.join(' ')
   if (print !== true) return words.length === 0 ? undefined : { message }
-  const input = io.stdin.isTTY === true ? '' : await wholeInput(io)
+  const input = io.stdin.isTTY === true ? '' : await readStdin(io)
   if (message.trim() === '' && input.trim() === '')
     throw usageError('There is no message. Give it as in: jackfield chat --print "say hi", or on stdin.')
   return { message, ...(input.trim() !== '' && { input }) }
 }
 
 /** Reads stdin, up to more than any model accepts. */
-async function wholeInput({ stdin, signal }: Io): Promise<string> {
+async function readStdin({ stdin, signal }: Io): Promise<string> {
   const pieces: Buffer[] = []
   let size = 0
   for await (const piece of addAbortSignal(signal, stdin)) {
     const bytes = Buffer.from(piece)
     size += bytes.length
-    if (size > maxInput)
-      throw usageError(`stdin has more than ${maxInput / 1_048_576} MiB, which is too large for a message.`)
+    if (size > maxInputBytes)
+      throw usageError(
+        `stdin has more than ${maxInputBytes / 1_048_576} MiB, which is too large for a message.`,
+      )
     pieces.push(bytes)
   }
   return Buffer.concat(pieces).toString()
 }
 
-/** Options of `chatOnHost`. */
+/** Options of `runConversation`. */
 export interface ConversationOptions {
   /** The configured servers, by name. */
   servers: Readonly<Record<string, ServerConfig>>
@@ -142,14 +144,14 @@ export interface ConversationOptions {
   /** Includes resources that servers mark as important for a model. Default true. */
   context?: boolean
   /** Answers this one message and exits: the line as typed, and text sent to the model with it. */
-  only?: OneMessage & { readonly message: string }
+  only?: SingleMessage & { readonly message: string }
 }
 
 /** Prints a message outside the conversation: above the input line. */
 type Note = (text: string) => void
 
 /**
- * Runs a chat on a host until the user leaves. `host` opens the host; `asks`: whether this terminal answers questions.
+ * Runs a chat on a host until the user leaves. `host` opens the host; `canAsk`: whether this terminal answers questions.
  * Returns exit code 1 when the last turn of a non-interactive conversation reached a limit. Rejects when `io.signal` aborts; on a
  * shared host, running work continues.
  */
@@ -176,7 +178,7 @@ export async function runConversation(
         output: io.stdout,
         env: io.env,
         onInterrupt: () => io.interrupt(),
-        onAsking: (begins) => lock.asking(begins),
+        onAsking: (begins) => lock.setAsking(begins),
         message: lock,
         ...(store !== undefined && { store }),
       })
@@ -205,11 +207,11 @@ export async function runConversation(
   const { palette } = surface
   const notes = surface.notes ?? surface
   const note: Note = interactive
-    ? (text) => surface.write(`${palette.dim(flowed(text, surface.columns(), 0, 2))}\n`)
+    ? (text) => surface.write(`${palette.dim(wrapText(text, surface.columns(), 0, 2))}\n`)
     : (text) => createOutput(io, false).note(text)
   await using opened = await host(answers !== undefined, note)
   const { client, isShared } = opened
-  const id = resume === undefined ? undefined : await storedId(resume, client)
+  const id = resume === undefined ? undefined : await storedConversationId(resume, client)
   const conversation = await ConversationView.open(
     client,
     { ...openOptions, ...(id !== undefined && { id }) },
@@ -244,7 +246,11 @@ export async function runConversation(
           note,
         })
   if (only === undefined)
-    greet(conversation, Object.values(servers).filter(({ disabled }) => disabled !== true).length, notes)
+    writeGreeting(
+      conversation,
+      Object.values(servers).filter(({ disabled }) => disabled !== true).length,
+      notes,
+    )
   const started = client
     .call('servers.start', {}, { signal: io.signal })
     .catch((error: unknown) => note(`! ${errorText(error)}`))
@@ -254,15 +260,15 @@ export async function runConversation(
     interrupted.promise,
   ])
   await writeServers(state, notes, only === undefined)
-  const news = newsOf(state, notes)
-  const screen = new Screen(state, surface, news)
+  const news = createChatNews(state, notes)
+  const screen = new ConversationDisplay(state, surface, news)
   if (id === undefined) conversation.show()
   else await showTranscript(state, notes)
   if (interactive) earlier = await client.call('conversations.inputs', {})
-  const off = client.onState(reattaching(state, note))
+  const off = client.onState(reattachOnReplacement(state, note))
   try {
     const { isCut, failed } = await Promise.race([
-      converse(state, surface, screen, news, only),
+      runConversationLoop(state, surface, screen, news, only),
       interrupted.promise,
     ])
     await writeDeferred(state, notes)
@@ -278,7 +284,7 @@ export async function runConversation(
 }
 
 /** Reports that the host process ended, and continues on its replacement. */
-function reattaching(state: ChatState, note: Note): Parameters<HostClient['onState']>[0] {
+function reattachOnReplacement(state: ChatState, note: Note): Parameters<HostClient['onState']>[0] {
   let isLost = false
   return (now) => {
     if (now.state === 'connecting') {
@@ -305,10 +311,10 @@ function reattaching(state: ChatState, note: Note): Parameters<HostClient['onSta
 }
 
 /** The conversation named by `--resume`. @throws CliError if there is none */
-async function storedId(resume: string | true, client: HostClient): Promise<string> {
+async function storedConversationId(resume: string | true, client: HostClient): Promise<string> {
   try {
     return resume === true
-      ? await latest(client)
+      ? await latestConversationId(client)
       : (await client.call('conversations.find', { id: resume })).id
   } catch (error) {
     if (!(error instanceof McpError)) throw error

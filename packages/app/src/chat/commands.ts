@@ -1,25 +1,32 @@
 import { findOllama } from '@jackfield/host'
 import type { HostClient } from '@jackfield/host/client'
 import type { SamplingMessage } from '@jackfield/sdk'
-import { argumentsFrom, requireAll } from '../cli/arguments.ts'
+import { parseArguments, requireArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
 import { modelsInUse } from '../cli/models.ts'
-import { finished } from '../cli/session.ts'
+import { runOperation } from '../cli/session.ts'
 import { activityTable } from '../output/activity.ts'
 import { since, stateReason, stateText } from '../output/connection.ts'
-import { pretty, toolResult } from '../output/content.ts'
-import { flowed } from '../output/flow.ts'
-import { aboutGrant } from '../output/rules.ts'
+import { prettyJson, toolResult } from '../output/content.ts'
+import { wrapText } from '../output/flow.ts'
+import { grantText } from '../output/rules.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { attachCommand } from './attach-command.ts'
-import { attached, detach } from './attached.ts'
+import { detach, listAttached } from './attached.ts'
 import { showContext } from './context.ts'
-import { begin, compact, fork, resume, save, title } from './conversations.ts'
-import { inbox, log, respond, roots, tools } from './inspect.ts'
-import { notice } from './notices.ts'
+import {
+  compactConversation,
+  forkConversation,
+  resumeConversation,
+  saveConversation,
+  showTitle,
+  startConversation,
+} from './conversations.ts'
+import { respondTo, runRootsVerb, showInbox, showMessageLog, showTools } from './inspect.ts'
+import { noticeText } from './notices.ts'
 import { usePrompt } from './prompt.ts'
-import { show } from './show.ts'
+import { showCall } from './show.ts'
 import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
 
@@ -40,17 +47,17 @@ interface ChatCommand {
   ): CommandOutcome | Promise<CommandOutcome>
 }
 
-const done: CommandOutcome = { kind: 'done' }
+const doneOutcome: CommandOutcome = { kind: 'done' }
 
 const maxActivities = 100_000
 
 /** A command without a result. */
-function plainly(
+function withoutOutcome(
   work: (words: string[], state: ChatState, surface: ChatSurface, signal: AbortSignal) => unknown,
 ): ChatCommand['run'] {
   return async (...given) => {
     await work(...given)
-    return done
+    return doneOutcome
   }
 }
 
@@ -64,7 +71,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   tools: {
     usage: '/tools [text | on <name> | off <name>]',
     help: 'list the tools of the model and their token cost; /tools off removes servers, server.tool or patterns with * for this conversation',
-    run: plainly(tools),
+    run: withoutOutcome(showTools),
   },
   prompts: {
     usage: '/prompts',
@@ -79,32 +86,32 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   attach: {
     usage: '/attach [words | <server> <uri>]',
     help: 'attach resources to your next message; @server:uri in a message does the same',
-    run: plainly(attachCommand),
+    run: withoutOutcome(attachCommand),
   },
   attached: {
     usage: '/attached [number]',
     help: 'list attached resources and whether they changed; /attach again [number] attaches the current version',
-    run: plainly(attached),
+    run: withoutOutcome(listAttached),
   },
   detach: {
     usage: '/detach <number | all>',
     help: 'remove attached resources; /attached shows their numbers',
-    run: plainly(detach),
+    run: withoutOutcome(detach),
   },
   roots: {
     usage: '/roots [add <folder> | allow <server> | …]',
     help: 'show the folders that each server may see; add, remove, exclude, include, preview, allow, deny and forget as in jackfield roots',
-    run: plainly(roots),
+    run: withoutOutcome(runRootsVerb),
   },
   context: {
     usage: '/context [on | off]',
     help: 'show the resources included automatically because servers mark them for a model; off excludes them',
-    run: plainly(showContext),
+    run: withoutOutcome(showContext),
   },
   show: {
     usage: '/show [number] [--all]',
     help: 'show the arguments and result of a tool call, by default the last; --output-file <file> and --save-media <folder> write it',
-    run: plainly(show),
+    run: withoutOutcome(showCall),
   },
   call: { usage: '/call <tool> [key=value …]', help: 'call a tool', run: call },
   activity: {
@@ -115,17 +122,17 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   log: {
     usage: '/log [view] [filter | #number]',
     help: 'show the message log, as in jackfield log; views are --tree, --timeline, --stats and --raw',
-    run: plainly(log),
+    run: withoutOutcome(showMessageLog),
   },
   inbox: {
     usage: '/inbox',
     help: 'list open questions, including deferred ones',
-    run: plainly((_, state, surface) => inbox(state, surface)),
+    run: withoutOutcome((_, state, surface) => showInbox(state, surface)),
   },
   respond: {
     usage: '/respond <id>',
     help: 'answer a question in the inbox and continue its call',
-    run: plainly(respond),
+    run: withoutOutcome(respondTo),
   },
   remembered: {
     usage: '/remembered [forget <id>]',
@@ -140,32 +147,32 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   resume: {
     usage: '/resume [id or words]',
     help: 'list stored conversations, or continue one',
-    run: plainly(resume),
+    run: withoutOutcome(resumeConversation),
   },
   new: {
     usage: '/new',
     help: 'start a new conversation',
-    run: plainly((_, state, surface) => begin(state, surface)),
+    run: withoutOutcome((_, state, surface) => startConversation(state, surface)),
   },
   fork: {
     usage: '/fork [turns]',
     help: 'continue in a copy of this conversation, without its last turns',
-    run: plainly(fork),
+    run: withoutOutcome(forkConversation),
   },
   compact: {
     usage: '/compact [summary]',
     help: 'replace the messages so far with a summary that you review first',
-    run: plainly(compact),
+    run: withoutOutcome(compactConversation),
   },
   title: {
     usage: '/title [words]',
     help: 'show or change the title of this conversation',
-    run: plainly(title),
+    run: withoutOutcome(showTitle),
   },
   save: {
     usage: '/save <file>',
     help: 'save the conversation to a file, as Markdown or JSON (.json)',
-    run: plainly(save),
+    run: withoutOutcome(saveConversation),
   },
   quit: { usage: '/quit', help: 'quit (or Ctrl+D)', run: () => ({ kind: 'leave' }) },
 }
@@ -205,8 +212,8 @@ async function help({ client }: ChatState, surface: ChatSurface): Promise<Comman
   if (own.length > 0) surface.write(`\n${table(['PROMPT', 'DOES'], own, options)}\n`)
   const keys =
     'Ctrl+C stops the running turn. Tab completes; Up and Ctrl+R search earlier input. Alt+Enter, Ctrl+J, or \\ before Enter inserts a line break. Messages sent during an answer are queued. A question that appears while you type accepts no keys until you pause for a second. All other input goes to the model.'
-  surface.write(`${surface.palette.dim(flowed(keys, options.columns))}\n`)
-  return done
+  surface.write(`${surface.palette.dim(wrapText(keys, options.columns))}\n`)
+  return doneOutcome
 }
 
 async function servers({ client }: ChatState, surface: ChatSurface): Promise<CommandOutcome> {
@@ -221,7 +228,7 @@ async function servers({ client }: ChatState, surface: ChatSurface): Promise<Com
   surface.write(
     `${table(['SERVER', 'STATE', 'SINCE', 'REVISION', 'TOOLS', 'REASON'], rows, { palette: surface.palette, columns: surface.columns() })}\n`,
   )
-  return done
+  return doneOutcome
 }
 
 async function prompts({ client }: ChatState, surface: ChatSurface): Promise<CommandOutcome> {
@@ -234,7 +241,7 @@ async function prompts({ client }: ChatState, surface: ChatSurface): Promise<Com
       ? 'No prompts.\n'
       : `${table(['PROMPT', 'DESCRIPTION'], rows, { palette: surface.palette, columns: surface.columns() })}\n`,
   )
-  return done
+  return doneOutcome
 }
 
 async function resources(
@@ -262,7 +269,7 @@ async function resources(
       ? 'No resources.\n'
       : `${table(['SERVER', 'URI', 'TITLE'], rows, { palette: surface.palette, columns: surface.columns() })}\n`,
   )
-  return done
+  return doneOutcome
 }
 
 async function call(
@@ -276,20 +283,20 @@ async function call(
   const tools = await client.call('catalog.tools', {})
   const entry = tools.find((tool) => tool.name === name || `${tool.server}.${tool.tool.name}` === name)
   if (entry === undefined) throw usageError(`There is no tool "${name ?? ''}". /tools lists them.`)
-  const args = argumentsFrom(rest, entry.tool.inputSchema)
-  requireAll(args, entry.tool.inputSchema)
-  const until = AbortSignal.any([signal, leaving])
+  const args = parseArguments(rest, entry.tool.inputSchema)
+  requireArguments(args, entry.tool.inputSchema)
+  const stopSignal = AbortSignal.any([signal, leaving])
   let shown = ''
-  const { result } = await finished(
+  const { result } = await runOperation(
     state,
     { kind: 'call', tool: entry.name, arguments: args, conversation: conversation.id },
-    until,
+    stopSignal,
     {
       onRow({ progress }) {
         const line =
           progress === undefined
             ? ''
-            : (notice({ type: 'progress', name: entry.tool.name, ...progress }) ?? '')
+            : (noticeText({ type: 'progress', name: entry.tool.name, ...progress }) ?? '')
         if (line === shown) return
         shown = line
         const notes = surface.notes ?? surface
@@ -298,13 +305,13 @@ async function call(
     },
   )
   showText(toolResult(result, surface.palette), surface)
-  return done
+  return doneOutcome
 }
 
 /** Prints text from a server, indented on a terminal. */
 function showText(text: string, surface: ChatSurface): void {
   const columns = surface.columns()
-  surface.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
+  surface.write(`${wrapText(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
 async function activity(
@@ -317,14 +324,14 @@ async function activity(
     const id = Number(which.slice(1))
     const [row] = Number.isInteger(id) && id >= 0 ? await client.call('activity.list', { id }) : []
     if (row === undefined) throw usageError(`There is no row ${which}.`)
-    surface.write(`${pretty(row)}\n`)
-    return done
+    surface.write(`${prettyJson(row)}\n`)
+    return doneOutcome
   }
   const limit = Number(which)
   if (!Number.isInteger(limit) || limit < 1) throw usageError('Usage: /activity [count | #number]')
   const rows = await client.call('activity.list', { limit: Math.min(limit, maxActivities) })
   surface.write(`${activityTable(rows, { palette: surface.palette, columns: surface.columns() })}\n`)
-  return done
+  return doneOutcome
 }
 
 async function remembered(
@@ -338,7 +345,7 @@ async function remembered(
     if (!(await client.call('policy.revoke', { id })))
       throw usageError(`No remembered decision has the id "${id}". /remembered lists them.`)
     surface.write('Forgotten.\n')
-    return done
+    return doneOutcome
   }
   const grants = await client.call('policy.grants', {})
   const rows = grants.map((grant) => [
@@ -346,31 +353,31 @@ async function remembered(
     grant.verdict,
     grant.scope,
     grant.at.slice(0, 10),
-    aboutGrant(grant),
+    grantText(grant),
   ])
   surface.write(
     rows.length === 0
       ? 'No decisions are remembered.\n'
       : `${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'TOOL'], rows, { palette: surface.palette, columns: surface.columns() })}\n`,
   )
-  return done
+  return doneOutcome
 }
 
 async function model(words: string[], state: ChatState, surface: ChatSurface): Promise<CommandOutcome> {
-  const [wanted] = words
+  const [requested] = words
   const { client, conversation, env } = state
-  const [found, models] = await Promise.all([findOllama(env), client.call('models.list', {})])
+  const [ollama, models] = await Promise.all([findOllama(env), client.call('models.list', {})])
   const current = conversation.info.model
-  if (wanted === undefined) {
-    const local = (found?.models ?? []).map((name) => `ollama/${name}`)
+  if (requested === undefined) {
+    const local = (ollama?.models ?? []).map((name) => `ollama/${name}`)
     for (const id of new Set([current, ...models.map((one) => one.id), ...local]))
       surface.write(`${id === current ? '▸' : ' '} ${oneLine(id)}\n`)
-    return done
+    return doneOutcome
   }
-  const known = models.find((one) => one.id === wanted || one.id.endsWith(`/${wanted}`))
-  const reachable = found === undefined ? env : { ...env, OLLAMA_HOST: found.host }
-  const chosen = known ?? modelsInUse(reachable, wanted, [])[0]
-  await client.call('conversations.setModel', { id: conversation.id, model: known?.id ?? wanted })
+  const known = models.find((one) => one.id === requested || one.id.endsWith(`/${requested}`))
+  const reachable = ollama === undefined ? env : { ...env, OLLAMA_HOST: ollama.host }
+  const chosen = known ?? modelsInUse(reachable, requested, [])[0]
+  await client.call('conversations.setModel', { id: conversation.id, model: known?.id ?? requested })
   surface.write(`The model is now ${oneLine(chosen.id)}.\n`)
-  return done
+  return doneOutcome
 }

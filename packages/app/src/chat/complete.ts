@@ -3,13 +3,13 @@ import type { HostClient } from '@jackfield/host/client'
 import { rootsVerbs } from '../commands/roots.ts'
 import { plain } from '../output/sanitize.ts'
 import { typeahead } from './attach.ts'
-import { copiesOf } from './attached.ts'
+import { attachedCopies } from './attached.ts'
 import type { ChatState } from './state.ts'
 
 /** Data used for completion. */
 type CompletionSource = Pick<ChatState, 'client' | 'conversation'>
 
-const most = 40
+const maxCompletions = 40
 
 /** Completions of the end of a line, and that end. `names` are the chat's commands. Unprintable candidates are left out. */
 export async function completions(
@@ -21,18 +21,18 @@ export async function completions(
   const attaching = /^\/attach\s+(\S+)\s+(.*)$/s.exec(line)
   if (attaching !== null && attaching[1] !== 'again') {
     const [, server = '', rest = ''] = attaching
-    const [hits, part] = await attachable(server, rest.split(/\s+/), client)
-    return [hits.filter((hit) => plain(hit) === hit).slice(0, most), part]
+    const [hits, part] = await attachCompletions(server, rest.split(/\s+/), client)
+    return [hits.filter((hit) => plain(hit) === hit).slice(0, maxCompletions), part]
   }
-  const own = await ownCompletions(line, names, source)
-  const ahead = own === undefined ? await typeahead(line, client, await serversOf(client)) : undefined
+  const own = await commandCompletions(line, names, source)
+  const ahead = own === undefined ? await typeahead(line, client, await serverNames(client)) : undefined
   const part = ahead === undefined ? (/\S*$/.exec(line)?.[0] ?? '') : line.slice(ahead.from)
   const candidates = own ?? ahead?.candidates.map(({ text }) => text) ?? []
-  return [candidates.filter((hit) => plain(hit) === hit).slice(0, most), part]
+  return [candidates.filter((hit) => plain(hit) === hit).slice(0, maxCompletions), part]
 }
 
 /** Names that start with the text, or else contain it, since a prompt can be found by its own name as well as by its server's. */
-function commandsLike(part: string, names: readonly string[]): readonly string[] {
+function matchingCommands(part: string, names: readonly string[]): readonly string[] {
   const begin = names.filter((one) => one.startsWith(part))
   if (begin.length > 0) return begin
   const wanted = part.toLowerCase()
@@ -41,48 +41,48 @@ function commandsLike(part: string, names: readonly string[]): readonly string[]
 }
 
 /** Completes commands and their arguments; undefined for a prompt or a mention. */
-async function ownCompletions(
+async function commandCompletions(
   line: string,
   names: readonly string[],
   source: CompletionSource,
 ): Promise<string[] | undefined> {
   if (!line.startsWith('/') || line.startsWith('//')) return undefined
   const [name = '', ...words] = line.slice(1).split(/\s+/)
-  if (words.length === 0) return commandsLike(name, names).map((one) => `/${one} `)
+  if (words.length === 0) return matchingCommands(name, names).map((one) => `/${one} `)
   const part = words.at(-1) ?? ''
-  const values = await valuesFor(name, words, source)
+  const values = await argumentValues(name, words, source)
   return values?.filter((value) => value.startsWith(part))
 }
 
-async function valuesFor(
+async function argumentValues(
   name: string,
   words: readonly string[],
   source: CompletionSource,
 ): Promise<string[] | undefined> {
   const { client, conversation } = source
-  if (name === 'roots') return await rootsWords(words, client)
+  if (name === 'roots') return await rootsCompletions(words, client)
   if (name === 'context' && words.length === 1) return ['on', 'off']
-  if (name === 'detach') return ['all', ...(await copiesOf(source)).map((_, n) => String(n + 1))]
+  if (name === 'detach') return ['all', ...(await attachedCopies(source)).map((_, n) => String(n + 1))]
   if (name === 'model') return (await client.call('models.list', {})).map(({ id }) => id)
   if (name === 'resume') return (await client.call('conversations.list', {})).map(({ id }) => id)
   if (name === 'call' && words.length === 1)
     return (await client.call('catalog.tools', {})).map((tool) => `${tool.name} `)
-  if (name === 'tools') return await toolSwitches(words, source)
+  if (name === 'tools') return await toolSwitchCompletions(words, source)
   if (name === 'show' && words.length === 1)
     return (await client.call('conversations.calls', { id: conversation.id }))
       .map((_, at) => String(at + 1))
       .toReversed()
   if (name === 'respond') return (await client.call('inbox.list', {})).map(({ id }) => id.slice(0, 8))
   if (name !== 'attach') return undefined
-  return ['again ', ...(await serversOf(client)).map((server) => `${server} `)]
+  return ['again ', ...(await serverNames(client)).map((server) => `${server} `)]
 }
 
-async function serversOf(client: HostClient): Promise<string[]> {
+async function serverNames(client: HostClient): Promise<string[]> {
   return (await client.call('servers.list', {})).map(({ name }) => name)
 }
 
 /** Arguments of `/tools on` and `/tools off`: servers and tools not in that state. */
-async function toolSwitches(
+async function toolSwitchCompletions(
   [verb, ...names]: readonly string[],
   { client, conversation }: CompletionSource,
 ): Promise<string[]> {
@@ -98,7 +98,7 @@ async function toolSwitches(
 }
 
 /** Arguments of `/attach <server>`: URIs, template variables in a URI, and `name=value` after one. */
-async function attachable(
+async function attachCompletions(
   server: string,
   words: readonly string[],
   client: HostClient,
@@ -107,7 +107,7 @@ async function attachable(
   const part = words.at(-1) ?? ''
   if (words.length > 1) {
     const template = templates.find((entry) => entry.template.uriTemplate === words[0])
-    return [template === undefined ? [] : await assignments(template, words.slice(1), client), part]
+    return [template === undefined ? [] : await assignmentCompletions(template, words.slice(1), client), part]
   }
   const hits = (await client.call('catalog.resources', { server })).map(({ resource }) => resource.uri)
   // Sequential, so that of several concurrent completions only the last sends a request.
@@ -115,7 +115,7 @@ async function attachable(
   return [[...new Set(hits)].filter((uri) => uri.startsWith(part)), part]
 }
 
-async function assignments(
+async function assignmentCompletions(
   { server, template }: CatalogTemplate,
   words: readonly string[],
   client: HostClient,
@@ -144,7 +144,7 @@ async function uriCompletions(
   typed: string,
   client: HostClient,
 ): Promise<string[]> {
-  const end = variableAt(template.uriTemplate, typed)
+  const end = templateEnd(template.uriTemplate, typed)
   if (end === undefined) return []
   if ('literal' in end) return [end.literal]
   const { name: argument, value, chosen, from, after } = end
@@ -165,29 +165,29 @@ type TemplateEnd =
   | { name: string; value: string; chosen: Record<string, string>; from: number; after: string }
 
 /** Finds the position in a template at which a typed URI ends. Variables with operators are not completed. */
-function variableAt(uriTemplate: string, typed: string): TemplateEnd | undefined {
+function templateEnd(uriTemplate: string, typed: string): TemplateEnd | undefined {
   const parts = uriTemplate.split(/\{([^{}]*)\}/)
   const chosen: Record<string, string> = {}
-  let at = 0
+  let position = 0
   for (let n = 0; n < parts.length; n += 2) {
     const literal = parts[n] ?? ''
-    const rest = typed.slice(at)
+    const rest = typed.slice(position)
     if (!rest.startsWith(literal))
       return literal.startsWith(rest) ? { literal: typed + literal.slice(rest.length) } : undefined
-    at += literal.length
+    position += literal.length
     const name = parts[n + 1]
     if (name === undefined || !/^[\w.%]+$/.test(name)) return undefined
     const after = parts[n + 2] ?? ''
-    const end = after === '' ? -1 : typed.indexOf(after, at)
-    const value = decoded(typed.slice(at, end === -1 ? undefined : end))
-    if (end === -1) return { name, value, chosen, from: at, after }
+    const end = after === '' ? -1 : typed.indexOf(after, position)
+    const value = decodeUriPart(typed.slice(position, end === -1 ? undefined : end))
+    if (end === -1) return { name, value, chosen, from: position, after }
     chosen[name] = value
-    at = end
+    position = end
   }
   return undefined
 }
 
-function decoded(text: string): string {
+function decodeUriPart(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -196,9 +196,12 @@ function decoded(text: string): string {
 }
 
 /** Arguments of `/roots`: its verbs, then servers for the verbs that take one. */
-async function rootsWords([verb = '', ...names]: readonly string[], client: HostClient): Promise<string[]> {
+async function rootsCompletions(
+  [verb = '', ...names]: readonly string[],
+  client: HostClient,
+): Promise<string[]> {
   if (names.length === 0) return Object.keys(rootsVerbs).map((one) => `${one} `)
   const takesServer = ['preview', 'allow', 'deny', 'forget'].includes(verb)
-  if (takesServer && names.length === 1) return await serversOf(client)
+  if (takesServer && names.length === 1) return await serverNames(client)
   return verb === 'include' ? await client.call('roots.excluded', {}) : []
 }

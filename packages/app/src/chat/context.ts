@@ -1,14 +1,14 @@
 import type { AttachedCopy } from '@jackfield/host'
 import { usageError } from '../cli/exit.ts'
-import { flowed } from '../output/flow.ts'
+import { wrapText } from '../output/flow.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { attachedLine, copiesOf } from './attached.ts'
+import { attachedCopies, attachedLine } from './attached.ts'
 import type { ChatState } from './state.ts'
-import { count } from './status.ts'
+import { tokenCount } from './status.ts'
 import type { ChatSurface } from './surface.ts'
 
 /** Share of the model's context that automatic attachments may fill. */
-const share = 0.03
+const contextShare = 0.03
 /** Maximum time a message waits for reading them. */
 const requestTimeoutMs = 5_000
 
@@ -21,32 +21,36 @@ export async function includeContext(
   surface: ChatSurface,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const copy of await find(state, surface, signal)) {
+  for (const copy of await attachMarkedResources(state, surface, signal)) {
     const line = `${attachedLine(copy)}. /context off leaves it out.`
-    surface.write(`${surface.palette.dim(flowed(line, surface.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.dim(wrapText(line, surface.columns(), 0, 2))}\n`)
   }
 }
 
 /** Attaches them and returns the new ones. */
-async function find(state: ChatState, surface: ChatSurface, signal: AbortSignal): Promise<AttachedCopy[]> {
+async function attachMarkedResources(
+  state: ChatState,
+  surface: ChatSurface,
+  signal: AbortSignal,
+): Promise<AttachedCopy[]> {
   const { client, conversation, context } = state
   if (!context.on || !conversation.isEmpty) return []
-  const patience = AbortSignal.timeout(requestTimeoutMs)
-  const before = await copiesOf(state)
+  const timeout = AbortSignal.timeout(requestTimeoutMs)
+  const before = await attachedCopies(state)
   try {
     const inclusion = await client.call(
       'library.include',
       { conversation: conversation.id },
-      { signal: AbortSignal.any([signal, patience]) },
+      { signal: AbortSignal.any([signal, timeout]) },
     )
     context.last = { conversation: conversation.id, inclusion }
   } catch (error) {
     signal.throwIfAborted()
-    if (!patience.aborted) throw error
-    const late = `! Resources that servers mark for a model were not read within ${requestTimeoutMs / 1_000} s and are not included.`
-    surface.write(`${surface.palette.yellow(flowed(late, surface.columns(), 0, 2))}\n`)
+    if (!timeout.aborted) throw error
+    const warning = `! Resources that servers mark for a model were not read within ${requestTimeoutMs / 1_000} s and are not included.`
+    surface.write(`${surface.palette.yellow(wrapText(warning, surface.columns(), 0, 2))}\n`)
   }
-  return (await copiesOf(state)).filter(
+  return (await attachedCopies(state)).filter(
     (copy) =>
       copy.because !== undefined &&
       !before.some(({ server, uri }) => server === copy.server && uri === copy.uri),
@@ -63,10 +67,10 @@ export async function showContext(
   if (more.length > 0 || (verb !== undefined && verb !== 'on' && verb !== 'off'))
     throw usageError('Usage: /context [on | off]')
   const { client, conversation, context } = state
-  const line = (text: string): void => surface.write(`${flowed(text, surface.columns(), 0, 2)}\n`)
+  const line = (text: string): void => surface.write(`${wrapText(text, surface.columns(), 0, 2)}\n`)
   if (verb === 'off') {
     context.on = false
-    for (const { server, uri, because } of await copiesOf(state))
+    for (const { server, uri, because } of await attachedCopies(state))
       if (because !== undefined)
         await client.call('library.detach', { conversation: conversation.id, ref: { server, uri } })
   } else if (verb === 'on') context.on = true
@@ -77,7 +81,7 @@ export async function showContext(
     if (!conversation.isEmpty) line(surface.palette.dim('The model keeps what it was given before.'))
     return
   }
-  await find(state, surface, signal)
+  await attachMarkedResources(state, surface, signal)
   const last = context.last?.conversation === conversation.id ? context.last.inclusion : undefined
   if (last === undefined) {
     line(
@@ -87,18 +91,18 @@ export async function showContext(
   }
   for (const copy of last.included)
     line(
-      `  ${oneLine(copy.title)}  ${oneLine(copy.uri)}  about ${count(copy.tokens)} tokens: ${oneLine(copy.because ?? '')}`,
+      `  ${oneLine(copy.title)}  ${oneLine(copy.uri)}  about ${tokenCount(copy.tokens)} tokens: ${oneLine(copy.because ?? '')}`,
     )
   const resources = await client.call('catalog.resources', {})
-  const isMeant = ({ server, uri }: { server: string; uri: string }): boolean =>
+  const isForModel = ({ server, uri }: { server: string; uri: string }): boolean =>
     resources.some(
       (entry) =>
         entry.server === server &&
         entry.resource.uri === uri &&
         entry.resource.annotations?.audience?.includes('assistant') === true,
     )
-  for (const { uri, reason } of last.left.filter(isMeant))
+  for (const { uri, reason } of last.left.filter(isForModel))
     line(surface.palette.dim(`  not ${oneLine(uri)}: ${oneLine(reason)}`))
-  const sum = `${count(last.tokens)} of ${count(last.budget)} tokens are included (${share * 100} % of the model's context). /context off leaves them out.`
-  line(surface.palette.dim(sum))
+  const summary = `${tokenCount(last.tokens)} of ${tokenCount(last.budget)} tokens are included (${contextShare * 100} % of the model's context). /context off leaves them out.`
+  line(surface.palette.dim(summary))
 }

@@ -46,26 +46,26 @@ export interface CallEnd {
 }
 
 /** Changes of a conversation, in order. */
-export type TalkEvent =
+export type ConversationEvent =
   /** The host started to answer a message. */
   | { readonly type: 'turn'; readonly message: string | undefined }
   /** The user sent a message, from this terminal or another. `message`: the message of the turn, if one runs here. */
-  | { readonly type: 'said'; readonly said: SamplingMessage; readonly message: string | undefined }
+  | { readonly type: 'user-message'; readonly content: SamplingMessage; readonly message: string | undefined }
   /** A resource went to the model with the message. */
   | {
-      readonly type: 'given'
+      readonly type: 'attachment'
       readonly attached: AttachedResource
       readonly message: string | undefined
     }
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'call'; readonly call: CallEvent }
   /** The running call was sent to its server, or the server reported progress. */
-  | { readonly type: 'under-way'; readonly name: string; readonly progress: CallRow['progress'] }
+  | { readonly type: 'progress'; readonly name: string; readonly progress: CallRow['progress'] }
   | { readonly type: 'wait'; readonly wait: ModelWait }
   /** The turn ended. */
   | { readonly type: 'end'; readonly message: string | undefined; readonly info: Info }
   /** A call with a deferred question ended. */
-  | { readonly type: 'late'; readonly call: CallEnd }
+  | { readonly type: 'late-result'; readonly call: CallEnd }
   /** A summary replaced earlier messages. */
   | { readonly type: 'summary' }
   /** The attachments changed, or a copy became outdated. */
@@ -74,15 +74,15 @@ export type TalkEvent =
 /** One conversation of the host, kept up to date for this terminal. */
 export class ConversationView {
   readonly id: string
-  readonly #onEvent: (event: TalkEvent) => void
+  readonly #onEvent: (event: ConversationEvent) => void
   readonly #client: HostClient
   readonly #options: Omit<OpenOptions, 'id'>
   #view: View<ConversationRow> = new Map()
-  #entries = 0
+  #entryCount = 0
   /** Model text that was already emitted. */
   #text = ''
   #isShown = false
-  #end: (() => void) | undefined
+  #unsubscribe: (() => void) | undefined
 
   /**
    * Starts a conversation, or continues the one of `options.id`. `onEvent` receives events from `show` on.
@@ -91,19 +91,24 @@ export class ConversationView {
   static async open(
     client: HostClient,
     options: OpenOptions,
-    onEvent: (event: TalkEvent) => void,
+    onEvent: (event: ConversationEvent) => void,
   ): Promise<ConversationView> {
     const { id: _id, ...rest } = options
-    const talk = new ConversationView(client, await client.call('conversations.open', options), rest, onEvent)
-    await talk.#follow()
-    return talk
+    const conversation = new ConversationView(
+      client,
+      await client.call('conversations.open', options),
+      rest,
+      onEvent,
+    )
+    await conversation.#follow()
+    return conversation
   }
 
   private constructor(
     client: HostClient,
     id: string,
     options: Omit<OpenOptions, 'id'>,
-    onEvent: (event: TalkEvent) => void,
+    onEvent: (event: ConversationEvent) => void,
   ) {
     this.#client = client
     this.id = id
@@ -148,45 +153,45 @@ export class ConversationView {
   /** Emits the events of the running turn so far, and every later event. */
   show(): void {
     this.#isShown = true
-    this.#entries = this.entries.length
+    this.#entryCount = this.entries.length
     if (this.info.state !== 'answering') return
     this.#onEvent({ type: 'turn', message: this.info.message })
     for (const row of this.#view.values())
-      if (row.kind === 'call' && row.state === 'running') this.#called(row)
+      if (row.kind === 'call' && row.state === 'running') this.#emitCall(row)
     this.#text = ''
-    this.#partial()
+    this.#emitText()
   }
 
   /** Opens the conversation again on a replacement host. @throws McpError if it was never stored */
   async reopen(): Promise<void> {
     await this.#client.call('conversations.open', { ...this.#options, id: this.id })
-    if (this.#end === undefined) await this.#follow()
+    if (this.#unsubscribe === undefined) await this.#follow()
   }
 
   close(): void {
     this.#isShown = false
-    this.#end?.()
-    this.#end = undefined
+    this.#unsubscribe?.()
+    this.#unsubscribe = undefined
   }
 
   async #follow(): Promise<void> {
     const first = Promise.withResolvers<void>()
-    this.#end = this.#client.subscribe(`conversation:${this.id}`, {
+    this.#unsubscribe = this.#client.subscribe(`conversation:${this.id}`, {
       rows: (view) => {
         const before = this.#view
         this.#view = view
-        if (this.#isShown) this.#changed(before, view)
+        if (this.#isShown) this.#emitChanges(before, view)
         first.resolve()
       },
       ended: (error) => {
-        this.#end = undefined
+        this.#unsubscribe = undefined
         first.reject(error)
       },
     })
     await first.promise
   }
 
-  #changed(before: View<ConversationRow>, after: View<ConversationRow>): void {
+  #emitChanges(before: View<ConversationRow>, after: View<ConversationRow>): void {
     const [was, is] = [before.get('info'), after.get('info')]
     if (was?.kind !== 'info' || is?.kind !== 'info') return
     const wasAnswering = was.state === 'answering'
@@ -196,9 +201,9 @@ export class ConversationView {
     for (const [key, row] of after) {
       const known = before.get(key)
       if (row === known) continue
-      if (row.kind === 'entry') this.#entered(row, is)
-      else if (row.kind === 'call') this.#called(row, known?.kind === 'call' ? known : undefined)
-      else if (row.kind === 'partial' && is.state === 'answering') this.#partial()
+      if (row.kind === 'entry') this.#emitEntry(row, is)
+      else if (row.kind === 'call') this.#emitCall(row, known?.kind === 'call' ? known : undefined)
+      else if (row.kind === 'partial' && is.state === 'answering') this.#emitText()
       else if (row.kind === 'attached') this.#onEvent({ type: 'attached' })
     }
     if (!after.has('partial')) this.#text = ''
@@ -208,18 +213,18 @@ export class ConversationView {
       this.#onEvent({ type: 'end', message: was.message, info: is })
   }
 
-  #entered({ place, entry }: Extract<ConversationRow, { kind: 'entry' }>, { state, message }: Info): void {
+  #emitEntry({ place, entry }: Extract<ConversationRow, { kind: 'entry' }>, { state, message }: Info): void {
     // After a full resend, most rows are known already.
-    if (place < this.#entries) return
-    this.#entries = place + 1
+    if (place < this.#entryCount) return
+    this.#entryCount = place + 1
     if (entry.kind === 'summary') this.#onEvent({ type: 'summary' })
     if (entry.kind === 'message' && entry.attached !== undefined) {
-      this.#onEvent({ type: 'given', attached: entry.attached, message })
+      this.#onEvent({ type: 'attachment', attached: entry.attached, message })
       return
     }
     if (entry.kind !== 'message' || entry.by === 'host') return
     if (entry.by === 'person') {
-      this.#onEvent({ type: 'said', said: entry.message, message })
+      this.#onEvent({ type: 'user-message', content: entry.message, message })
       return
     }
     const text = textOf(entry.message)
@@ -232,14 +237,14 @@ export class ConversationView {
         this.#onEvent({ type: 'call', call: { type: 'start', id, name, arguments: input } })
   }
 
-  #called(row: CallRow, before?: CallRow): void {
+  #emitCall(row: CallRow, before?: CallRow): void {
     const { id, name, number } = row
     if (before === undefined)
       this.#onEvent({ type: 'call', call: { type: 'start', id, name, arguments: row.arguments, number } })
     if (row.state === 'done') {
-      const call = { ...this.#endOf(row), number }
+      const call = { ...this.#callEndOf(row), number }
       if (before?.state !== 'done')
-        this.#onEvent(before?.state === 'later' ? { type: 'late', call } : { type: 'call', call })
+        this.#onEvent(before?.state === 'later' ? { type: 'late-result', call } : { type: 'call', call })
     } else if (row.state === 'later') {
       if (before?.state === 'later') return
       const { task, question = '' } = row
@@ -248,12 +253,12 @@ export class ConversationView {
           ? { type: 'later', id, name, item: { id: question } }
           : { type: 'task', id, name, task }
       this.#onEvent({ type: 'call', call })
-    } else if (row.sent === true) this.#onEvent({ type: 'under-way', name, progress: row.progress })
+    } else if (row.sent === true) this.#onEvent({ type: 'progress', name, progress: row.progress })
   }
 
-  #endOf({ id, name, denied = false, decision, activity, durationMs, result }: CallRow): CallEnd {
+  #callEndOf({ id, name, denied = false, decision, activity, durationMs, result }: CallRow): CallEnd {
     return {
-      ...{ type: 'end', id, name, denied, result: result ?? this.#given(id) },
+      ...{ type: 'end', id, name, denied, result: result ?? this.#resultForModel(id) },
       ...(decision !== undefined && { decision }),
       ...(activity !== undefined && { activity }),
       ...(durationMs !== undefined && { durationMs }),
@@ -261,7 +266,7 @@ export class ConversationView {
   }
 
   /** What the model was given of a result that is too large for a row. */
-  #given(id: string): CallToolResult {
+  #resultForModel(id: string): CallToolResult {
     const rows = [...this.#view.values()]
     const lastResult = rows.findLast(
       (row) => row.kind === 'entry' && row.entry.kind === 'result' && row.entry.result.toolUseId === id,
@@ -271,7 +276,7 @@ export class ConversationView {
     return { content, ...(isError !== undefined && { isError }) }
   }
 
-  #partial(): void {
+  #emitText(): void {
     const partial = this.#view.get('partial')
     if (partial?.kind !== 'partial') return
     const text = partial.text.slice(this.#text.length)

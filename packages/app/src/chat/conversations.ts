@@ -5,19 +5,19 @@ import type { HostClient } from '@jackfield/host/client'
 import { McpError, type SamplingMessage } from '@jackfield/sdk'
 import { usageError } from '../cli/exit.ts'
 import { ago } from '../output/ago.ts'
-import { block } from '../output/content.ts'
-import { flowed } from '../output/flow.ts'
+import { blockText } from '../output/content.ts'
+import { wrapText } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { attachedLine } from './attached.ts'
-import { describeCall } from './calls.ts'
+import { callLine } from './calls.ts'
 import { callsOf } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
-import { count } from './status.ts'
+import { tokenCount } from './status.ts'
 import { askUse, type ChatSurface, writeModelText } from './surface.ts'
 
 /** Turns shown when a conversation is resumed. */
-const recalled = 2
+const recalledTurns = 2
 /** Characters of an id shown. */
 export const idLength = 8
 /** Conversations listed at once, and conversations stored at most. */
@@ -25,7 +25,7 @@ const maxListed = 30
 const maxListedConversations = 1_000
 
 /** `/resume [id or words]`: lists conversations, filtered by title, or resumes one by id. */
-export async function resume(
+export async function resumeConversation(
   words: readonly string[],
   state: ChatState,
   surface: ChatSurface,
@@ -47,7 +47,7 @@ export async function resume(
     )
   // Newest last, next to the prompt.
   const listed = fitting.slice(0, maxListed).toReversed()
-  const rows = listed.map((facts) => rowOf(facts, state.conversation.id))
+  const rows = listed.map((facts) => conversationRow(facts, state.conversation.id))
   const columns = surface.columns()
   surface.write(
     `${table(['ID', 'LAST USED', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: surface.palette, columns })}\n`,
@@ -56,7 +56,7 @@ export async function resume(
   const part =
     fitting.length > listed.length ? `${number}; the last ${listed.length} are shown.` : `${number}.`
   const hint = '/resume <id> resumes one, /resume <words> finds those whose title has the words.'
-  surface.write(`${surface.palette.dim(flowed(`${part} ${hint}`, columns))}\n`)
+  surface.write(`${surface.palette.dim(wrapText(`${part} ${hint}`, columns))}\n`)
 }
 
 /** Resumes a stored conversation by its id or an id prefix, and shows its last turns. */
@@ -74,24 +74,24 @@ export async function showTranscript(state: ChatState, surface: ChatSurface): Pr
   ])
   const facts = all.find((one) => one.id === id)
   if (facts !== undefined) writeConversation(facts, state, surface)
-  recall(state.conversation.entries, calls, state, surface)
+  writeLastTurns(state.conversation.entries, calls, state, surface)
   state.conversation.show()
 }
 
 /** `/new` */
-export async function begin(state: ChatState, surface: ChatSurface): Promise<void> {
+export async function startConversation(state: ChatState, surface: ChatSurface): Promise<void> {
   await state.open()
   state.conversation.show()
   surface.write('New conversation. The previous one is saved: /resume continues it.\n')
 }
 
 /** `/fork [turns]`: continues in a copy without the last turns. */
-export async function fork(
-  [back = '0']: readonly string[],
+export async function forkConversation(
+  [turnCount = '0']: readonly string[],
   state: ChatState,
   surface: ChatSurface,
 ): Promise<void> {
-  const turns = Number(back)
+  const turns = Number(turnCount)
   if (!Number.isInteger(turns) || turns < 0) throw usageError('Usage: /fork [turns to leave out]')
   const { id } = state.conversation
   const entries = await state.client.call('conversations.entries', { id })
@@ -102,7 +102,7 @@ export async function fork(
 }
 
 /** `/title [words]` */
-export async function title(
+export async function showTitle(
   words: readonly string[],
   { client, conversation }: ChatState,
   surface: ChatSurface,
@@ -113,24 +113,28 @@ export async function title(
 }
 
 /** `/save <file>`: writes the whole conversation as Markdown, or as JSON for a `.json` file. */
-export async function save([file]: readonly string[], state: ChatState, surface: ChatSurface): Promise<void> {
+export async function saveConversation(
+  [file]: readonly string[],
+  state: ChatState,
+  surface: ChatSurface,
+): Promise<void> {
   if (file === undefined) throw usageError('Usage: /save <file.md | file.json>')
   const { id, title } = state.conversation.info
   const entries = await state.client.call('conversations.entries', { id })
   const text = file.endsWith('.json')
     ? `${JSON.stringify({ id, title, entries }, null, 2)}\n`
-    : markdown(title, entries, surface)
+    : conversationMarkdown(title, entries, surface)
   try {
     await writeFile(resolve(state.cwd, file), text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    throw usageError(`It was not saved: ${why}. Name a file that does not exist yet.`)
+    const reason = error instanceof Error ? error.message : String(error)
+    throw usageError(`It was not saved: ${reason}. Name a file that does not exist yet.`)
   }
   surface.write(`Saved as ${oneLine(file)}.\n`)
 }
 
 /** `/compact [summary]`: replaces earlier messages with a summary, after the user confirmed it. */
-export async function compact(
+export async function compactConversation(
   words: readonly string[],
   state: ChatState,
   surface: ChatSurface,
@@ -177,7 +181,7 @@ function writeConversation(facts: ConversationFacts, state: ChatState, surface: 
 }
 
 /** A summary of the last turns, and what was lost. */
-function recall(
+function writeLastTurns(
   entries: readonly ConversationEntry[],
   calls: readonly ConversationCall[],
   state: ChatState,
@@ -185,34 +189,32 @@ function recall(
 ): void {
   if (surface.emit === undefined) {
     const starts = entries.flatMap((entry, at) => (entry.kind === 'turn' ? [at] : []))
-    for (const entry of entries.slice(starts.at(-recalled) ?? 0)) {
+    for (const entry of entries.slice(starts.at(-recalledTurns) ?? 0)) {
       if (entry.kind !== 'message') continue
       if (entry.attached !== undefined) {
-        const line = flowed(attachedLine(entry.attached), surface.columns(), 0, 2)
+        const line = wrapText(attachedLine(entry.attached), surface.columns(), 0, 2)
         surface.write(`${surface.palette.dim(line)}\n`)
         continue
       }
       if (entry.by === 'host') continue
-      const words = wordsOf(entry.message)
+      const words = messageText(entry.message)
       if (words !== '') {
         if (entry.by === 'person') surface.write(`${surface.palette.green('you')} › ${oneLine(words, 300)}\n`)
         else writeModelText(words, surface)
       }
       for (const { id, name, input } of callsOf(entry.message)) {
         const number = calls.findLastIndex((call) => call.id === id) + 1 || undefined
-        surface.write(
-          `${describeCall({ type: 'start', id, name, arguments: input, number }, surface.palette)}\n`,
-        )
+        surface.write(`${callLine({ type: 'start', id, name, arguments: input, number }, surface.palette)}\n`)
       }
     }
   }
   for (const name of state.conversation.info.unfinished ?? []) {
     const text = `! ${oneLine(name)} was running when the program ended. It has no result, and it is unknown whether it took effect; the model is informed.`
-    surface.write(`${surface.palette.yellow(flowed(text, surface.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.yellow(wrapText(text, surface.columns(), 0, 2))}\n`)
   }
 }
 
-function rowOf(facts: ConversationFacts, currentId: string): string[] {
+function conversationRow(facts: ConversationFacts, currentId: string): string[] {
   const { id, lastAt, turns, model, inputTokens, outputTokens } = facts
   const tokens = inputTokens + outputTokens
   return [
@@ -220,12 +222,12 @@ function rowOf(facts: ConversationFacts, currentId: string): string[] {
     ago(lastAt, Date.now()),
     String(turns),
     oneLine(model, 30),
-    `${id === currentId ? '▸ ' : ''}${facts.fork === undefined ? '' : '⑂ '}${oneLine(facts.title, 60)}${tokens === 0 ? '' : ` (${count(tokens)} tokens)`}`,
+    `${id === currentId ? '▸ ' : ''}${facts.fork === undefined ? '' : '⑂ '}${oneLine(facts.title, 60)}${tokens === 0 ? '' : ` (${tokenCount(tokens)} tokens)`}`,
   ]
 }
 
 /** The texts of a message. */
-export function wordsOf({ content }: SamplingMessage): string {
+export function messageText({ content }: SamplingMessage): string {
   const blocks = Array.isArray(content) ? content : [content]
   return blocks
     .flatMap((one) => (one.type === 'text' ? [one.text] : []))
@@ -233,25 +235,29 @@ export function wordsOf({ content }: SamplingMessage): string {
     .trim()
 }
 
-function markdown(title: string, entries: readonly ConversationEntry[], surface: ChatSurface): string {
-  const parts = entries.map((entry) => markdownOf(entry, surface)).filter((part) => part !== '')
+function conversationMarkdown(
+  title: string,
+  entries: readonly ConversationEntry[],
+  surface: ChatSurface,
+): string {
+  const parts = entries.map((entry) => entryMarkdown(entry, surface)).filter((part) => part !== '')
   return `# ${title}\n\n${parts.join('\n\n')}\n`
 }
 
-function markdownOf(entry: ConversationEntry, { palette }: ChatSurface): string {
+function entryMarkdown(entry: ConversationEntry, { palette }: ChatSurface): string {
   switch (entry.kind) {
     case 'turn':
       return '## You'
     case 'message': {
       const { content } = entry.message
       const blocks = Array.isArray(content) ? content : [content]
-      const text = blocks.map((one) => plain(block(one, palette))).join('\n\n')
+      const text = blocks.map((one) => plain(blockText(one, palette))).join('\n\n')
       if (entry.attached !== undefined)
         return `### Attached: ${plain(attachedLine(entry.attached).slice(2))}\n\n${fenced(text)}`
       return entry.by === 'model' ? `## Model\n\n${text}` : text
     }
     case 'result': {
-      const text = entry.result.content.map((one) => plain(block(one, palette))).join('\n')
+      const text = entry.result.content.map((one) => plain(blockText(one, palette))).join('\n')
       return `### Result\n\n${fenced(text)}`
     }
     case 'summary':
@@ -271,7 +277,7 @@ function fenced(text: string): string {
 }
 
 /** The most recent conversation. @throws McpError 'INVALID' if none is stored */
-export async function latest(client: HostClient): Promise<string> {
+export async function latestConversationId(client: HostClient): Promise<string> {
   const [last] = await client.call('conversations.list', { limit: 1 })
   if (last === undefined)
     throw new McpError('INVALID', 'No conversation is stored yet, so none can be resumed.')

@@ -1,20 +1,20 @@
-import { answerWith } from '../forms/later.ts'
+import { respondCommand } from '../forms/later.ts'
 import { inOneLine, stateText } from '../output/connection.ts'
-import { flowed } from '../output/flow.ts'
+import { wrapText } from '../output/flow.ts'
 import { questionSummary } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 import type { ConversationView } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
-import { count } from './status.ts'
+import { tokenCount } from './status.ts'
 import type { ChatSurface } from './surface.ts'
 
 /** The model that answers, printed before anything starts. */
-export function greet({ info }: ConversationView, servers: number, surface: ChatSurface): void {
+export function writeGreeting({ info }: ConversationView, servers: number, surface: ChatSurface): void {
   const { palette } = surface
   const model = info.isLanguageModel
     ? oneLine(info.model)
     : 'No language model is configured, so the offline planner answers: it plans trips by fixed rules. To use a model, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST or OPENAI_COMPATIBLE_BASE_URL.'
-  surface.write(`${flowed(`${palette.bold('Jackfield')}  ${model}`, surface.columns(), 0, 2)}\n`)
+  surface.write(`${wrapText(`${palette.bold('Jackfield')}  ${model}`, surface.columns(), 0, 2)}\n`)
   if (surface.live !== undefined && servers > 0) {
     surface.write(`${palette.dim(`Starting ${servers} ${servers === 1 ? 'server' : 'servers'} …`)}\n`)
   }
@@ -36,18 +36,18 @@ export async function writeServers({ client }: ChatState, surface: ChatSurface, 
     const names = ready.map(({ name }) => oneLine(name)).join(', ')
     const searched = meter.deferred ? ` ${meter.why}` : ''
     lines.push(
-      `${ready.length} of ${servers.length} servers are connected${names === '' ? '' : `: ${names}`}. ${many(tools.length, 'tool')} (${count(meter.tokens)} tokens), ${many(prompts.length, 'prompt')}.${searched} /help shows what you can do.`,
+      `${ready.length} of ${servers.length} servers are connected${names === '' ? '' : `: ${names}`}. ${counted(tools.length, 'tool')} (${tokenCount(meter.tokens)} tokens), ${counted(prompts.length, 'prompt')}.${searched} /help shows what you can do.`,
     )
   }
   for (const { name, connection } of servers) {
     if ('fixes' in connection)
       lines.push(`${oneLine(name)}: ${stateText(connection, palette)}. ${inOneLine(connection)}`)
   }
-  for (const line of lines) surface.write(`${flowed(line, columns, 0, 2)}\n`)
+  for (const line of lines) surface.write(`${wrapText(line, columns, 0, 2)}\n`)
 }
 
 /** A suggestion for an empty conversation: a prompt of a server, else a question about its tools. */
-export async function introduction({ client, conversation }: ChatState): Promise<string | undefined> {
+export async function suggestMessage({ client, conversation }: ChatState): Promise<string | undefined> {
   const prompts = await client.call('library.prompts', {})
   const prompt = prompts.find(({ command }) => oneLine(command) === command)
   if (prompt !== undefined) return `/${prompt.command}`
@@ -69,12 +69,12 @@ export async function writeDeferred(
     const head = `! ${oneLine(item.question.cause.server)} still waits: ${questionSummary(item.question)}`
     const then =
       item.resumable || isShared
-        ? `It stays in the inbox: ${answerWith(item.id, store)}`
+        ? `It stays in the inbox: ${respondCommand(item.id, store)}`
         : 'The question and its call end with this conversation.'
-    surface.write(`${surface.palette.yellow(flowed(`${head} ${then}`, surface.columns(), 0, 2))}\n`)
+    surface.write(`${surface.palette.yellow(wrapText(`${head} ${then}`, surface.columns(), 0, 2))}\n`)
   }
 }
 
-function many(count: number, what: string): string {
+function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }

@@ -3,18 +3,22 @@ import { usageError } from '../cli/exit.ts'
 import { itemOf } from '../commands/inbox.ts'
 import { showLog } from '../commands/log.ts'
 import { rootsVerbs } from '../commands/roots.ts'
-import { answerWith } from '../forms/later.ts'
-import { age } from '../output/age.ts'
+import { respondCommand } from '../forms/later.ts'
+import { shortAge } from '../output/age.ts'
 import { toolResult } from '../output/content.ts'
-import { flowed } from '../output/flow.ts'
-import { answerCommands, questionSummary, shortId, stateText } from '../output/inbox.ts'
+import { wrapText } from '../output/flow.ts'
+import { answerCommands, questionState, questionSummary, shortId } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
 
 /** `/tools [text]`: the tools offered to the model and their token cost; `/tools on|off <name…>` changes the selection. */
-export async function tools(words: readonly string[], state: ChatState, surface: ChatSurface): Promise<void> {
+export async function showTools(
+  words: readonly string[],
+  state: ChatState,
+  surface: ChatSurface,
+): Promise<void> {
   const [verb, ...names] = words
   if (verb === 'on' || verb === 'off') {
     await switchTools(verb === 'on', names, state, surface)
@@ -35,7 +39,7 @@ export async function tools(words: readonly string[], state: ChatState, surface:
       oneLine(entry.tool.description ?? '', 90),
     ])
   const { contextLimit } = conversation.info
-  const { why } = await client.call('catalog.meter', {
+  const { why: explanation } = await client.call('catalog.meter', {
     conversation: conversation.id,
     ...(contextLimit !== undefined && { contextTokens: contextLimit }),
   })
@@ -47,7 +51,7 @@ export async function tools(words: readonly string[], state: ChatState, surface:
     off.length === 0
       ? ''
       : ` ${off.length} of ${all.length} tools ${off.length === 1 ? 'is' : 'are'} off in this conversation; /tools on <name> offers them again.`
-  surface.write(`${palette.dim(flowed(`${why}${switched}`, columns))}\n`)
+  surface.write(`${palette.dim(wrapText(`${explanation}${switched}`, columns))}\n`)
 }
 
 /** Tool names printed after a change of the selection. */
@@ -72,11 +76,11 @@ async function switchTools(
     changed.length === 0
       ? `No tool changed: all matching tools are ${on ? 'on' : 'off'} already.`
       : `${effect} ${changed.slice(0, maxNamed).join(', ')}${more} in this conversation.`
-  surface.write(`${flowed(line, surface.columns(), 0, 2)}\n`)
+  surface.write(`${wrapText(line, surface.columns(), 0, 2)}\n`)
 }
 
 /** `/inbox`: lists open questions. */
-export async function inbox({ client, store }: ChatState, surface: ChatSurface): Promise<void> {
+export async function showInbox({ client, store }: ChatState, surface: ChatSurface): Promise<void> {
   const items = await client.call('inbox.list', { state: 'open' })
   if (items.length === 0) {
     surface.write('No open questions.\n')
@@ -84,9 +88,9 @@ export async function inbox({ client, store }: ChatState, surface: ChatSurface):
   }
   const rows = items.map((item) => [
     shortId(item),
-    age(item.at, Date.now()),
+    shortAge(item.at, Date.now()),
     oneLine(item.question.cause.server, 20),
-    stateText(item),
+    questionState(item),
     questionSummary(item.question),
   ])
   const columns = surface.columns()
@@ -94,12 +98,12 @@ export async function inbox({ client, store }: ChatState, surface: ChatSurface):
     `${table(['ID', 'ASKED', 'SERVER', 'STATE', 'QUESTION'], rows, { palette: surface.palette, columns })}\n`,
   )
   surface.write(
-    `${surface.palette.dim(`/respond <id> answers one here, ${answerWith('<id>', store)} in another window.`)}\n`,
+    `${surface.palette.dim(`/respond <id> answers one here, ${respondCommand('<id>', store)} in another window.`)}\n`,
   )
 }
 
 /** `/respond <id>`: asks a question of the inbox again; if its program has ended, the call continues here. */
-export async function respond(
+export async function respondTo(
   [id, ...more]: readonly string[],
   { client, person, store }: ChatState,
   surface: ChatSurface,
@@ -114,7 +118,7 @@ export async function respond(
     )
   }
   if (person === undefined) {
-    const ways = answerCommands(item.question).map((way) => `  ${answerWith(item.id, store)} ${way}`)
+    const ways = answerCommands(item.question).map((way) => `  ${respondCommand(item.id, store)} ${way}`)
     throw usageError(`No person can be asked here. Answer it in another window:\n${ways.join('\n')}`)
   }
   const answer = await showQuestion(person, item.question, signal)
@@ -127,7 +131,7 @@ export async function respond(
   }
   const { result } = call
   const columns = surface.columns()
-  surface.write(`${flowed(toolResult(result, surface.palette), columns, columns === undefined ? 0 : 2)}\n`)
+  surface.write(`${wrapText(toolResult(result, surface.palette), columns, columns === undefined ? 0 : 2)}\n`)
 }
 
 const views = ['tree', 'timeline', 'stats', 'raw'] as const
@@ -135,17 +139,17 @@ const views = ['tree', 'timeline', 'stats', 'raw'] as const
 const rowsShown = 40
 
 /** `/log`: the message log, as in `jackfield log`. */
-export async function log(
+export async function showMessageLog(
   words: readonly string[],
   { client }: ChatState,
   surface: ChatSurface,
 ): Promise<void> {
-  const wanted = views.filter((view) => words.includes(`--${view}`))
+  const chosenViews = views.filter((view) => words.includes(`--${view}`))
   const rest = words.filter((word) => !views.some((view) => word === `--${view}`))
   const write = (text: string): void => surface.write(`${text}\n`)
   const columns = surface.columns()
-  const shown = Object.fromEntries(wanted.map((view) => [view, true]))
-  const limit = wanted.includes('stats') ? {} : { limit: wanted.includes('raw') ? 10 : rowsShown }
+  const shown = Object.fromEntries(chosenViews.map((view) => [view, true]))
+  const limit = chosenViews.includes('stats') ? {} : { limit: chosenViews.includes('raw') ? 10 : rowsShown }
   await showLog(
     client,
     rest,
@@ -162,7 +166,7 @@ export async function log(
 }
 
 /** `/roots [verb …]`: the folders visible to servers, as in `jackfield roots`. */
-export async function roots(
+export async function runRootsVerb(
   [verb = 'show', ...words]: readonly string[],
   { client, servers, cwd }: ChatState,
   surface: ChatSurface,

@@ -3,7 +3,7 @@ import type { HostClient, ServerRow, View } from '@jackfield/host/client'
 import { onNotice } from '../cli/host.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { createWarnings } from '../output/warnings.ts'
-import { type NewsEvent, notice } from './notices.ts'
+import { type NewsEvent, noticeText } from './notices.ts'
 
 /** Events outside the conversation, each shown once. */
 export interface News {
@@ -25,7 +25,7 @@ export interface NewsSource {
 
 /** Delay that combines list changes of several servers and reconnects into one notice. */
 const settleMs = 300
-const most = 6
+const maxNames = 6
 
 /** Emits notices of a host until the returned function is called. */
 export function followNews(client: HostClient, news: News): () => void {
@@ -53,11 +53,11 @@ export function followNews(client: HostClient, news: News): () => void {
     client.onState((state) => {
       if (state.state !== 'connected' || state.isKnown) return
       isStarting = true
-      const done = (): void => {
+      const onStarted = (): void => {
         isStarting = false
         news.catalogChanged()
       }
-      client.call('servers.start', {}).then(done, done)
+      client.call('servers.start', {}).then(onStarted, onStarted)
     }),
     onNotice(client, (event) => news.add(event)),
   ]
@@ -73,28 +73,28 @@ export function createNews(source: NewsSource, print: (text: string) => void): N
   /** Servers whose login page was opened. */
   const signingIn = new Set<string>()
   const warnings = createWarnings(print)
-  let known = toolsOf(source)
-  let settling: NodeJS.Timeout | undefined
+  let knownTools = toolsOf(source)
+  let settleTimer: NodeJS.Timeout | undefined
 
   async function printTools(): Promise<void> {
     // If the host has ended, its tools are unknown and no change is reported.
-    const [before, now] = await Promise.all([known, toolsOf(source)])
+    const [before, now] = await Promise.all([knownTools, toolsOf(source)])
     const connecting = await source.connecting().catch(() => undefined)
     if (now === undefined || connecting === undefined) return
     for (const [name, tool] of before ?? [])
       if (connecting.has(tool.server) && !now.has(name)) now.set(name, tool)
-    known = Promise.resolve(now)
+    knownTools = Promise.resolve(now)
     if (before === undefined) return
     const parts = [
-      listed(
+      namesLine(
         'new',
         [...now.keys()].filter((name) => !before.has(name)),
       ),
-      listed(
+      namesLine(
         'gone',
         [...before.keys()].filter((name) => !now.has(name)),
       ),
-      listed(
+      namesLine(
         'changed',
         [...now]
           .filter(([name, { text }]) => before.has(name) && before.get(name)?.text !== text)
@@ -110,16 +110,16 @@ export function createNews(source: NewsSource, print: (text: string) => void): N
       if (event.type === 'login') signingIn.add(event.server)
       if (event.type === 'connection' && event.state.state === 'ready' && signingIn.delete(event.server))
         print(`Signed in to ${oneLine(event.server)}.`)
-      const text = notice(event)
+      const text = noticeText(event)
       if (text === undefined) return
       const isWarning = event.type === 'warning' || (event.type === 'log' && event.level === 'warning')
       if (isWarning) warnings.show(event.server, text)
       else print(text)
     },
     catalogChanged() {
-      clearTimeout(settling)
-      settling = setTimeout(() => printTools().catch(() => {}), settleMs)
-      settling.unref()
+      clearTimeout(settleTimer)
+      settleTimer = setTimeout(() => printTools().catch(() => {}), settleMs)
+      settleTimer.unref()
     },
     async attachedChanged() {
       for (const { server, uri, at, title, stale } of await source.attached()) {
@@ -132,7 +132,7 @@ export function createNews(source: NewsSource, print: (text: string) => void): N
       }
     },
     end() {
-      clearTimeout(settling)
+      clearTimeout(settleTimer)
       warnings.end()
     },
   }
@@ -158,11 +158,11 @@ async function toolsOf(source: NewsSource): Promise<Map<string, KnownTool> | und
   )
 }
 
-function listed(what: string, names: readonly string[]): string {
+function namesLine(what: string, names: readonly string[]): string {
   if (names.length === 0) return ''
-  const more = names.length > most ? ` and ${names.length - most} more` : ''
+  const more = names.length > maxNames ? ` and ${names.length - maxNames} more` : ''
   return `${what}: ${names
-    .slice(0, most)
+    .slice(0, maxNames)
     .map((name) => oneLine(name, 60))
     .join(', ')}${more}`
 }

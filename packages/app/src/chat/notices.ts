@@ -20,7 +20,7 @@ export type NewsEvent =
     }
 
 /** The line shown for an event; undefined for events that are not shown. */
-export function notice(event: NewsEvent): string | undefined {
+export function noticeText(event: NewsEvent): string | undefined {
   switch (event.type) {
     case 'connection': {
       const why = event.state.state === 'asleep' ? '' : inOneLine(event.state)
@@ -40,7 +40,7 @@ export function notice(event: NewsEvent): string | undefined {
     case 'resource-updated':
       return `${oneLine(event.server)}: ${oneLine(event.uri)} changed`
     case 'configuration':
-      return configured(event)
+      return configurationText(event)
     case 'log': {
       if (event.level === 'debug' || event.level === 'info') return undefined
       const text = typeof event.data === 'string' ? event.data : JSON.stringify(event.data)
@@ -51,7 +51,7 @@ export function notice(event: NewsEvent): string | undefined {
   }
 }
 
-function configured(event: ConfigurationNotice): string | undefined {
+function configurationText(event: ConfigurationNotice): string | undefined {
   if ('problem' in event) return plain(event.problem)
   const lines = Object.entries(event.done).flatMap(([what, names]: [string, string[]]) =>
     names.length === 0 ? [] : [`${what} by the configuration: ${oneLine(names.join(', '))}`],

@@ -1,12 +1,12 @@
 import type { LibraryEntry } from '@jackfield/host'
 import type { HostClient } from '@jackfield/host/client'
 import type { ScreenFrame, ScreenKey, ScreenView } from '../forms/screen.ts'
-import { size } from '../output/content.ts'
-import { fitting } from '../output/flow.ts'
+import { formatBytes } from '../output/content.ts'
+import { truncate } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { widthOf, wrap } from '../output/width.ts'
-import { count } from './status.ts'
+import { tokenCount } from './status.ts'
 
 /** A resource or a template. */
 export type Attachable = Extract<LibraryEntry, { kind: 'resource' | 'template' }>
@@ -21,13 +21,13 @@ export interface PickerOptions {
   query?: string
 }
 
-const maxFound = 200
+const maxResults = 200
 const maxQuery = 200
 const descriptionRows = 3
 const pageRows = 8
 
 /** Token count of a resource, if known. */
-type Cost = { tokens: number } | 'reading' | 'unknown'
+type TokenCount = { tokens: number } | 'reading' | 'unknown'
 
 /**
  * A list of everything that can be attached: filtered by typing, navigated with the arrow keys, selected with the space bar.
@@ -35,12 +35,12 @@ type Cost = { tokens: number } | 'reading' | 'unknown'
  */
 export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   readonly #options: PickerOptions
-  readonly #chosen = new Map<string, Attachable>()
-  readonly #costs = new Map<string, Cost>()
-  readonly #ended = new AbortController()
+  readonly #selected = new Map<string, Attachable>()
+  readonly #tokenCounts = new Map<string, TokenCount>()
+  readonly #closing = new AbortController()
   #query: string
-  #found: readonly Attachable[]
-  #at = 0
+  #results: readonly Attachable[]
+  #cursor = 0
   #redraw = (): void => {}
   #finish = (_done: readonly Attachable[] | undefined): void => {}
   #isSearching = false
@@ -50,7 +50,7 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   constructor(options: PickerOptions) {
     this.#options = options
     this.#query = options.query ?? ''
-    this.#found = options.entries
+    this.#results = options.entries
     this.#search()
   }
 
@@ -68,21 +68,21 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
       return undefined
     }
     if (name === 'return' || name === 'enter') return this.#enter()
-    const last = Math.max(0, this.#found.length - 1)
+    const last = Math.max(0, this.#results.length - 1)
     const moves: Record<string, number> = {
-      up: this.#at === 0 ? last : this.#at - 1,
-      down: this.#at >= last ? 0 : this.#at + 1,
-      pageup: Math.max(0, this.#at - pageRows),
-      pagedown: Math.min(last, this.#at + pageRows),
+      up: this.#cursor === 0 ? last : this.#cursor - 1,
+      down: this.#cursor >= last ? 0 : this.#cursor + 1,
+      pageup: Math.max(0, this.#cursor - pageRows),
+      pagedown: Math.min(last, this.#cursor + pageRows),
       home: 0,
       end: last,
     }
     const to = name === undefined || !Object.hasOwn(moves, name) ? undefined : moves[name]
-    if (to !== undefined) this.#at = to
+    if (to !== undefined) this.#cursor = to
     else if (name === 'space') this.#toggle()
-    else if (name === 'backspace') this.#narrow([...this.#query].slice(0, -1).join(''))
-    else if (ctrl && name === 'u') this.#narrow('')
-    else if (typed !== undefined && !ctrl && !meta) this.#narrow(this.#query + oneLine(typed))
+    else if (name === 'backspace') this.#setQuery([...this.#query].slice(0, -1).join(''))
+    else if (ctrl && name === 'u') this.#setQuery('')
+    else if (typed !== undefined && !ctrl && !meta) this.#setQuery(this.#query + oneLine(typed))
     return undefined
   }
 
@@ -90,66 +90,66 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
     const { palette } = this.#options
     const room = Math.max(10, columns - 1)
     const head = [
-      palette.dim(fitting(this.#summary(), room)),
-      fitting(`search › ${oneLine(this.#query)}`, room),
+      palette.dim(truncate(this.#summary(), room)),
+      truncate(`search › ${oneLine(this.#query)}`, room),
     ]
     const foot = [
       '',
       ...this.#details(room),
-      palette.dim(fitting(room < hint.length ? shortHint : hint, room)),
+      palette.dim(truncate(room < hint.length ? narrowHint : hint, room)),
     ]
     const space = Math.max(1, rows - head.length - foot.length - 1)
-    const height = Math.min(space, this.#found.length)
-    const from = Math.max(0, Math.min(this.#at - Math.floor(height / 2), this.#found.length - height))
-    const list = this.#found.slice(from, from + height).map((entry, n) => this.#row(entry, from + n, room))
+    const height = Math.min(space, this.#results.length)
+    const from = Math.max(0, Math.min(this.#cursor - Math.floor(height / 2), this.#results.length - height))
+    const list = this.#results.slice(from, from + height).map((entry, n) => this.#row(entry, from + n, room))
     if (list.length === 0)
       list.push(
-        palette.yellow(fitting(this.#query === '' ? 'No server offers a resource.' : 'No match.', room)),
+        palette.yellow(truncate(this.#query === '' ? 'No server offers a resource.' : 'No match.', room)),
       )
     const column = Math.min(widthOf(`search › ${oneLine(this.#query)}`), room)
     return { lines: [...head, ...list, ...foot].slice(0, Math.max(1, rows)), cursor: { row: 1, column } }
   }
 
   #end(done: readonly Attachable[] | undefined): { readonly done: readonly Attachable[] | undefined } {
-    this.#ended.abort()
+    this.#closing.abort()
     return { done }
   }
 
   /** Without a selection, Enter takes the entry at the cursor. */
   #enter(): { readonly done: readonly Attachable[] | undefined } | undefined {
-    if (this.#chosen.size > 0) return this.#end([...this.#chosen.values()])
-    const entry = this.#found[this.#at]
+    if (this.#selected.size > 0) return this.#end([...this.#selected.values()])
+    const entry = this.#results[this.#cursor]
     return entry === undefined || this.#withheld(entry) !== undefined ? undefined : this.#end([entry])
   }
 
   #toggle(): void {
-    const entry = this.#found[this.#at]
+    const entry = this.#results[this.#cursor]
     if (entry === undefined || this.#withheld(entry) !== undefined) return
     const key = keyOf(entry)
-    if (this.#chosen.delete(key)) return
-    this.#chosen.set(key, entry)
-    if (entry.kind === 'resource' && !this.#costs.has(key)) this.#weigh(key, entry)
+    if (this.#selected.delete(key)) return
+    this.#selected.set(key, entry)
+    if (entry.kind === 'resource' && !this.#tokenCounts.has(key)) this.#countTokens(key, entry)
   }
 
-  #weigh(key: string, { server, resource }: Extract<Attachable, { kind: 'resource' }>): void {
-    this.#costs.set(key, 'reading')
-    const { signal } = this.#ended
+  #countTokens(key: string, { server, resource }: Extract<Attachable, { kind: 'resource' }>): void {
+    this.#tokenCounts.set(key, 'reading')
+    const { signal } = this.#closing
     this.#options.client
       .call('library.preview', { server, uri: resource.uri, characters: 1 }, { signal })
       .then(
-        ({ tokens }): Cost => ({ tokens }),
-        (): Cost => 'unknown',
+        ({ tokens }): TokenCount => ({ tokens }),
+        (): TokenCount => 'unknown',
       )
       .then((cost) => {
         if (signal.aborted) return
-        this.#costs.set(key, cost)
+        this.#tokenCounts.set(key, cost)
         this.#redraw()
       })
   }
 
-  #narrow(query: string): void {
+  #setQuery(query: string): void {
     this.#query = query.slice(0, maxQuery)
-    this.#at = 0
+    this.#cursor = 0
     this.#search()
   }
 
@@ -159,29 +159,29 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
     const query = this.#query
     this.#isSearching = query.trim() !== ''
     if (!this.#isSearching) {
-      this.#found = entries
+      this.#results = entries
       return
     }
     client
       .call(
         'library.search',
-        { query, content: true, kinds: ['resource', 'template'], limit: maxFound },
-        { signal: this.#ended.signal },
+        { query, content: true, kinds: ['resource', 'template'], limit: maxResults },
+        { signal: this.#closing.signal },
       )
       .then(
         ({ matches }) => {
           if (this.#query === query)
-            this.#searched(matches.flatMap(({ entry }) => (entry.kind === 'prompt' ? [] : [entry])))
+            this.#showResults(matches.flatMap(({ entry }) => (entry.kind === 'prompt' ? [] : [entry])))
         },
         () => {
-          if (this.#query === query) this.#searched([])
+          if (this.#query === query) this.#showResults([])
         },
       )
   }
 
-  #searched(matches: readonly Attachable[]): void {
+  #showResults(matches: readonly Attachable[]): void {
     this.#isSearching = false
-    this.#found = matches
+    this.#results = matches
     const queuedKeys = this.#queued
     this.#queued = []
     for (const key of queuedKeys) {
@@ -198,60 +198,60 @@ export class Picker implements ScreenView<readonly Attachable[] | undefined> {
   }
 
   #summary(): string {
-    const chosen = [...this.#chosen.keys()]
-    if (chosen.length === 0) return `Attach: ${this.#found.length} of ${this.#options.entries.length} shown`
-    const costs = chosen.map((key) => this.#costs.get(key))
+    const chosen = [...this.#selected.keys()]
+    if (chosen.length === 0) return `Attach: ${this.#results.length} of ${this.#options.entries.length} shown`
+    const costs = chosen.map((key) => this.#tokenCounts.get(key))
     const known = costs.flatMap((cost) => (typeof cost === 'object' ? [cost.tokens] : []))
     const sum = known.reduce((total, tokens) => total + tokens, 0)
     const open = known.length < chosen.length ? ' and more' : ''
-    return `Attach: ${chosen.length} chosen, ${count(sum)} tokens${open}`
+    return `Attach: ${chosen.length} chosen, ${tokenCount(sum)} tokens${open}`
   }
 
-  #row(entry: Attachable, at: number, columns: number): string {
+  #row(entry: Attachable, index: number, columns: number): string {
     const { palette } = this.#options
-    const isHere = at === this.#at
-    const mark = this.#withheld(entry) !== undefined ? '✗' : this.#chosen.has(keyOf(entry)) ? '◉' : '○'
-    const facts = [oneLine(entry.server, 20), this.#cost(entry)].filter((fact) => fact !== '').join('  ')
+    const isHere = index === this.#cursor
+    const mark = this.#withheld(entry) !== undefined ? '✗' : this.#selected.has(keyOf(entry)) ? '◉' : '○'
+    const facts = [oneLine(entry.server, 20), this.#facts(entry)].filter((fact) => fact !== '').join('  ')
     const room = columns - 4
-    const title = fitting(titleOf(entry), Math.max(8, room - widthOf(facts) - 2))
-    const rest = fitting(facts, Math.max(0, room - widthOf(title) - 2))
+    const title = truncate(titleOf(entry), Math.max(8, room - widthOf(facts) - 2))
+    const rest = truncate(facts, Math.max(0, room - widthOf(title) - 2))
     return `${isHere ? palette.cyan('▸') : ' '} ${mark} ${isHere ? palette.bold(title) : title}  ${palette.dim(rest)}`
   }
 
-  #cost(entry: Attachable): string {
+  #facts(entry: Attachable): string {
     if (entry.kind === 'template') return 'template'
-    const cost = this.#costs.get(keyOf(entry))
+    const cost = this.#tokenCounts.get(keyOf(entry))
     if (cost === 'reading') return 'counting …'
     if (cost === 'unknown') return 'cannot be read'
-    if (cost !== undefined) return `${count(cost.tokens)} tokens`
-    return entry.resource.size === undefined ? '' : size(entry.resource.size)
+    if (cost !== undefined) return `${tokenCount(cost.tokens)} tokens`
+    return entry.resource.size === undefined ? '' : formatBytes(entry.resource.size)
   }
 
   /** The description of the entry at the cursor, from its server. */
   #details(columns: number): string[] {
-    const entry = this.#found[this.#at]
+    const entry = this.#results[this.#cursor]
     if (entry === undefined) return []
     const { palette } = this.#options
     const about = entry.kind === 'resource' ? entry.resource : entry.template
     const bytes = entry.kind === 'resource' ? entry.resource.size : undefined
-    const facts = [oneLine(about.mimeType ?? ''), bytes === undefined ? '' : size(bytes)].filter(
+    const facts = [oneLine(about.mimeType ?? ''), bytes === undefined ? '' : formatBytes(bytes)].filter(
       (fact) => fact !== '',
     )
     const withheld = this.#withheld(entry)
     const description = wrap(plain(about.description ?? '').replaceAll(/\s+/g, ' '), columns)
     return [
-      fitting(uriOf(entry), columns),
+      truncate(uriOf(entry), columns),
       ...(description.join('') === '' ? [] : description.slice(0, descriptionRows)),
-      ...(facts.length === 0 ? [] : [palette.dim(fitting(facts.join(', '), columns))]),
+      ...(facts.length === 0 ? [] : [palette.dim(truncate(facts.join(', '), columns))]),
       ...(withheld === undefined
         ? []
-        : [palette.yellow(fitting(`Not given to a model: ${oneLine(withheld)}`, columns))]),
+        : [palette.yellow(truncate(`Not given to a model: ${oneLine(withheld)}`, columns))]),
     ]
   }
 }
 
 const hint = 'type to search · space chooses · enter attaches · esc cancels'
-const shortHint = 'space chooses · enter attaches'
+const narrowHint = 'space chooses · enter attaches'
 
 function keyOf(entry: Attachable): string {
   const uri = entry.kind === 'resource' ? entry.resource.uri : entry.template.uriTemplate

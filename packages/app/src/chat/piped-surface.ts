@@ -18,7 +18,7 @@ export function pipedSurface(io: Io, message?: string): ChatSurface {
       if (line !== undefined && message === undefined) io.stderr.write(`${prompt}${line}\n`)
       return line
     },
-    turn: () => ({ signal: io.signal, done: () => {} }),
+    startTurn: () => ({ signal: io.signal, done: () => {} }),
   }
   return {
     ...base,
@@ -50,7 +50,7 @@ export function jsonSurface(io: Io, message?: string): ChatSurface {
     },
     emit,
     readLine: message === undefined ? linesOf(io) : once(message),
-    turn: () => ({ signal: io.signal, done: () => {} }),
+    startTurn: () => ({ signal: io.signal, done: () => {} }),
   }
 }
 

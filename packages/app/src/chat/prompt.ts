@@ -1,15 +1,15 @@
 import type { LibraryPrompt } from '@jackfield/host'
 import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
-import { textArguments } from '../cli/arguments.ts'
+import { parseTextArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
 import { cancelled } from '../forms/prompter.ts'
 import { promptResult } from '../output/content.ts'
-import { flowed } from '../output/flow.ts'
+import { wrapText } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { editText, hasEditor } from '../surface/edit.ts'
 import { typeahead } from './attach.ts'
 import type { CommandOutcome } from './commands.ts'
-import { splitWords } from './slash.ts'
+import { quoteWord, splitWords } from './slash.ts'
 import type { ChatState } from './state.ts'
 import { askUse, type ChatSurface } from './surface.ts'
 
@@ -32,7 +32,7 @@ export async function usePrompt(
     surface.write('Not sent.\n')
     return { kind: 'done' }
   }
-  const args = await askArguments(entry, textArguments(words), state, surface)
+  const args = await askArguments(entry, parseTextArguments(words), state, surface)
   if (args === undefined) return notSent()
   const preview = await client.call(
     'library.prompt',
@@ -41,14 +41,14 @@ export async function usePrompt(
   )
   await client.call('library.keepPromptValues', { prompt: name, arguments: args })
   let messages = [...preview.said]
-  show(promptResult({ messages: [...preview.messages] }, surface.palette), surface)
+  showText(promptResult({ messages: [...preview.messages] }, surface.palette), surface)
   for (;;) {
     const answer = await askUse(`Send this to the model (about ${preview.tokens} tokens)?`, surface)
     if (answer === 'yes') return { kind: 'say', messages }
-    const changed = answer === 'edit' ? await edited(messages, state, surface) : undefined
+    const changed = answer === 'edit' ? await editMessages(messages, state, surface) : undefined
     if (changed === undefined) return notSent()
     messages = changed
-    show(messages.map(wordsOf).join('\n\n'), surface)
+    showText(messages.map(messageLines).join('\n\n'), surface)
   }
 }
 
@@ -66,7 +66,7 @@ async function askArguments(
   for (const { name, description } of missing.filter(({ required }) => required === true)) {
     const about = description === undefined ? '' : ` (${oneLine(description, 200)})`
     const typed = await surface.readLine(`  ${oneLine(name)}${about} › `, {
-      draft: draftOf(before[name]),
+      draft: draftFor(before[name]),
       complete: async (line) => {
         const field = { server: entry.server, of: { prompt: entry.prompt.name }, argument: name }
         const completion = await client.call('library.complete', { ...field, value: line, chosen: args })
@@ -81,12 +81,12 @@ async function askArguments(
   const others = missing.filter(({ required }) => required !== true).map(({ name }) => name)
   // In a pipe the next lines are messages, so optional arguments are not prompted for.
   if (others.length === 0 || surface.live === undefined) return args
-  const more = await askOthers(entry, others, args, before, state, surface)
+  const more = await askOptionalArguments(entry, others, args, before, state, surface)
   return more === undefined ? undefined : { ...args, ...more }
 }
 
 /** Optional arguments share one line, so that one key skips them all. */
-async function askOthers(
+async function askOptionalArguments(
   entry: LibraryPrompt,
   names: readonly string[],
   chosen: Readonly<Record<string, string>>,
@@ -95,16 +95,16 @@ async function askOthers(
   surface: ChatSurface,
 ): Promise<Record<string, string> | undefined> {
   const draft = names
-    .map((name) => ({ name, value: draftOf(before[name]) }))
+    .map((name) => ({ name, value: draftFor(before[name]) }))
     .filter(({ name, value }) => value !== '' && /^[^\s=]+$/.test(name))
-    .map(({ name, value }) => `${name}=${quoted(value)}`)
+    .map(({ name, value }) => `${name}=${quoteWord(value)}`)
     .join(' ')
   // Earlier arguments are context for the server's completions.
   const head = `/${entry.command} ${Object.entries(chosen)
-    .map(([name, value]) => `${name}=${quoted(value)} `)
+    .map(([name, value]) => `${name}=${quoteWord(value)} `)
     .join('')}`
   const list = names.map((name) => `[${oneLine(name)}=…]`).join(' ')
-  surface.write(`${surface.palette.dim(flowed(`  ${list}`, surface.columns(), 0, 2))}\n`)
+  surface.write(`${surface.palette.dim(wrapText(`  ${list}`, surface.columns(), 0, 2))}\n`)
   for (;;) {
     const typed = await surface.readLine('  more, or nothing › ', {
       draft,
@@ -115,7 +115,7 @@ async function askOthers(
       },
     })
     if (typed === undefined) return undefined
-    const args = textArguments(splitWords(typed))
+    const args = parseTextArguments(splitWords(typed))
     const unknown = Object.keys(args).find((name) => !names.includes(name))
     if (unknown === undefined) return args
     surface.write(`${surface.palette.yellow(`The prompt has no other argument ${oneLine(unknown)}.`)}\n`)
@@ -123,7 +123,7 @@ async function askOthers(
 }
 
 /** Lets the user edit the text of each message: in their editor, else on one line; undefined when cancelled. */
-async function edited(
+async function editMessages(
   messages: readonly SamplingMessage[],
   { env }: ChatState,
   surface: ChatSurface,
@@ -158,23 +158,19 @@ async function edited(
   return changed
 }
 
-function wordsOf({ role, content }: SamplingMessage): string {
+function messageLines({ role, content }: SamplingMessage): string {
   const blocks = Array.isArray(content) ? content : [content]
   return blocks
     .map((block) => `${role}: ${block.type === 'text' ? plain(block.text) : `(${block.type})`}`)
     .join('\n')
 }
 
-function show(text: string, surface: ChatSurface): void {
+function showText(text: string, surface: ChatSurface): void {
   const columns = surface.columns()
-  surface.write(`${flowed(text, columns, columns === undefined ? 0 : 2)}\n`)
+  surface.write(`${wrapText(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
 /** A remembered value that fits on one line, else undefined. */
-function draftOf(value: string | undefined): string {
+function draftFor(value: string | undefined): string {
   return value !== undefined && plain(value) === value && !/[\n\t]/.test(value) ? value : ''
-}
-
-function quoted(value: string): string {
-  return /[\s"'\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value
 }

@@ -5,8 +5,8 @@ import type { HostClient } from '@jackfield/host/client'
 import type { CallToolResult } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { usageError } from '../cli/exit.ts'
-import { pretty, toolResult } from '../output/content.ts'
-import { flowed } from '../output/flow.ts'
+import { prettyJson, toolResult } from '../output/content.ts'
+import { wrapText } from '../output/flow.ts'
 import { rawResult } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -16,10 +16,10 @@ import type { ChatSurface } from './surface.ts'
 
 const usage = 'Usage: /show [number] [--all] [--output-file <file>] [--save-media <folder>]'
 /** Characters shown of the arguments and of the result without --all. */
-const bounds = { lines: 200, characters: 20_000 }
+const maxShown = { lines: 200, characters: 20_000 }
 
 /** The recorded data of one call. */
-interface Shown {
+interface RecordedCall {
   readonly number: number
   readonly call: ConversationCall
   /** How it ended, or that it is running. */
@@ -31,18 +31,22 @@ interface Shown {
 }
 
 /** `/show [number]`: the whole arguments and result of one call of this conversation. */
-export async function show(words: readonly string[], state: ChatState, surface: ChatSurface): Promise<void> {
-  const { which, all, file, folder } = choicesOf(words)
+export async function showCall(
+  words: readonly string[],
+  state: ChatState,
+  surface: ChatSurface,
+): Promise<void> {
+  const { which, all, file, folder } = parseOptions(words)
   const shown = await callNumbered(which, state)
   const { call, result } = shown
   const { palette } = surface
   const note = (text: string): void =>
-    surface.write(`${palette.dim(flowed(text, surface.columns(), 0, 2))}\n`)
-  if (file === undefined && folder === undefined) return write(shown, all, surface)
+    surface.write(`${palette.dim(wrapText(text, surface.columns(), 0, 2))}\n`)
+  if (file === undefined && folder === undefined) return writeCall(shown, all, surface)
   if (result === undefined) throw usageError(`Call ${shown.number} has no result yet.`)
   if (file !== undefined) {
     const path = resolve(state.cwd, file)
-    await writeFile(path, contentOf(shown, result, file), { flag: 'wx', mode: 0o600 }).catch(
+    await writeFile(path, fileContent(shown, result, file), { flag: 'wx', mode: 0o600 }).catch(
       (error: Error) => {
         throw usageError(`The result was not written: ${error.message}. Name a file that does not exist yet.`)
       },
@@ -55,15 +59,15 @@ export async function show(words: readonly string[], state: ChatState, surface: 
   }
 }
 
-interface Choices {
+interface ShowOptions {
   which: string | undefined
   all: boolean
   file?: string
   folder?: string
 }
 
-function choicesOf(words: readonly string[]): Choices {
-  const choices: Choices = { which: undefined, all: false }
+function parseOptions(words: readonly string[]): ShowOptions {
+  const choices: ShowOptions = { which: undefined, all: false }
   for (let n = 0; n < words.length; n += 1) {
     const word = words[n]
     if (word === '--all') choices.all = true
@@ -80,20 +84,26 @@ function choicesOf(words: readonly string[]): Choices {
   return choices
 }
 
-async function callNumbered(which: string | undefined, { client, conversation }: ChatState): Promise<Shown> {
+async function callNumbered(
+  which: string | undefined,
+  { client, conversation }: ChatState,
+): Promise<RecordedCall> {
   const calls = await client.call('conversations.calls', { id: conversation.id })
   if (calls.length === 0) throw usageError('The model has called no tool in this conversation.')
   const number = which === undefined ? calls.length : Number(which.replace(/^\[(\d+)\]$/, '$1'))
   const call = Number.isInteger(number) ? calls[number - 1] : undefined
   if (call === undefined)
     throw usageError(`There is no call ${oneLine(which ?? '', 20)}. Calls are numbered 1 to ${calls.length}.`)
-  return { number, call, ...(await endOf(call, client)) }
+  return { number, call, ...(await callEnd(call, client)) }
 }
 
 /** The log has the whole result; the model's version may be cut. */
-async function endOf(call: ConversationCall, client: HostClient): Promise<Omit<Shown, 'number' | 'call'>> {
+async function callEnd(
+  call: ConversationCall,
+  client: HostClient,
+): Promise<Omit<RecordedCall, 'number' | 'call'>> {
   const [row] = call.activity === undefined ? [] : await client.call('activity.list', { id: call.activity })
-  const logged = row === undefined ? undefined : resultIn(row.detail['result'])
+  const logged = row === undefined ? undefined : asResult(row.detail['result'])
   if (row !== undefined && logged !== undefined)
     return {
       outcome: row.outcome,
@@ -112,7 +122,7 @@ async function endOf(call: ConversationCall, client: HostClient): Promise<Omit<S
   }
 }
 
-function resultIn(value: unknown): CallToolResult | undefined {
+function asResult(value: unknown): CallToolResult | undefined {
   return isResult(value) ? value : undefined
 }
 
@@ -120,8 +130,8 @@ function isResult(value: unknown): value is CallToolResult {
   return typeof value === 'object' && value !== null && 'content' in value && Array.isArray(value.content)
 }
 
-function write(
-  { number, call, outcome, durationMs, result, isWhole }: Shown,
+function writeCall(
+  { number, call, outcome, durationMs, result, isWhole }: RecordedCall,
   all: boolean,
   surface: ChatSurface,
 ): void {
@@ -133,32 +143,32 @@ function write(
     ...(durationMs === null ? [] : [duration(durationMs)]),
     ...(call.activity === undefined ? [] : [`/log #${call.activity}`]),
   ]
-  const line = (text: string): void => surface.write(`${flowed(text, columns, 0, 2)}\n`)
+  const line = (text: string): void => surface.write(`${wrapText(text, columns, 0, 2)}\n`)
   const part = (text: string): void => {
-    const { shown, left } = all ? { shown: text, left: '' } : beginningOf(text)
-    surface.write(`${flowed(shown, columns, indent)}\n`)
-    if (left === '') return
+    const { shown, omitted } = all ? { shown: text, omitted: '' } : startOf(text)
+    surface.write(`${wrapText(shown, columns, indent)}\n`)
+    if (omitted === '') return
     line(
       palette.yellow(
-        `… ${left} more. /show ${number} --all shows everything, /show ${number} --output-file <file> writes it.`,
+        `… ${omitted} more. /show ${number} --all shows everything, /show ${number} --output-file <file> writes it.`,
       ),
     )
   }
   line(`${palette.dim(`[${number}]`)} ${palette.bold(oneLine(call.name))}  ${palette.dim(facts.join(' · '))}`)
   line(palette.dim('arguments'))
-  part(pretty(call.arguments))
+  part(prettyJson(call.arguments))
   if (result === undefined) {
     line(palette.dim('no result yet'))
     return
   }
   line(palette.dim(isWhole ? 'result' : 'result (only this part is stored)'))
-  part(toolResult(readable(result), palette))
+  part(toolResult(withIndentedJson(result), palette))
   const media = mediaOf(result.content, call.name).length
   if (media > 0) line(palette.dim(`/show ${number} --save-media <folder> saves its binary data.`))
 }
 
 /** Formats JSON in texts over several lines; leaves everything else unchanged. */
-function readable(result: CallToolResult): CallToolResult {
+function withIndentedJson(result: CallToolResult): CallToolResult {
   const content = result.content.map((block) =>
     block.type === 'text' && /^\s*[[{]/.test(block.text) ? { ...block, text: prettyText(block.text) } : block,
   )
@@ -174,19 +184,19 @@ function prettyText(text: string): string {
 }
 
 /** The part shown at once, cut at a line end if possible, and how much is omitted. */
-function beginningOf(text: string): { shown: string; left: string } {
+function startOf(text: string): { shown: string; omitted: string } {
   const lines = text.split('\n')
-  const head = lines.slice(0, bounds.lines).join('\n')
-  if (head.length > bounds.characters) {
-    const shown = [...head.slice(0, bounds.characters)].slice(0, -1).join('')
-    return { shown, left: `${text.length - shown.length} characters` }
+  const head = lines.slice(0, maxShown.lines).join('\n')
+  if (head.length > maxShown.characters) {
+    const shown = [...head.slice(0, maxShown.characters)].slice(0, -1).join('')
+    return { shown, omitted: `${text.length - shown.length} characters` }
   }
-  const left = lines.length - bounds.lines
-  return { shown: head, left: left > 0 ? `${left} ${left === 1 ? 'line' : 'lines'}` : '' }
+  const left = lines.length - maxShown.lines
+  return { shown: head, omitted: left > 0 ? `${left} ${left === 1 ? 'line' : 'lines'}` : '' }
 }
 
 /** The texts of a result as the tool returned them, or the whole call as JSON for a `.json` file. */
-function contentOf({ call }: Shown, result: CallToolResult, file: string): string {
+function fileContent({ call }: RecordedCall, result: CallToolResult, file: string): string {
   const { name, arguments: args } = call
   if (file.endsWith('.json')) return `${JSON.stringify({ name, arguments: args, result }, null, 2)}\n`
   const texts = rawResult(result).filter((piece) => typeof piece === 'string')

@@ -1,13 +1,13 @@
 import { usageError } from '../cli/exit.ts'
 
 /** A parsed input line: text for the model, or a command. */
-export type Typed =
+export type ParsedLine =
   | { kind: 'empty' }
   | { kind: 'words'; text: string }
   | { kind: 'command'; name: string; words: string[] }
 
 /** Parses one line. A line that starts with `/` is a command; `//` is text that starts with a slash. */
-export function readLine(line: string): Typed {
+export function parseLine(line: string): ParsedLine {
   const text = line.trim()
   if (text === '') return { kind: 'empty' }
   if (text.startsWith('//')) return { kind: 'words', text: text.slice(1) }
@@ -45,4 +45,9 @@ export function splitWords(text: string): string[] {
   }
   if (quote !== undefined) throw usageError(`A ${quote} is not closed.`)
   return open ? [...words, current] : words
+}
+
+/** Quotes a word for `splitWords`, if it needs quotes. */
+export function quoteWord(word: string): string {
+  return /[\s"'\\]/.test(word) ? `"${word.replaceAll(/["\\]/g, '\\$&')}"` : word
 }

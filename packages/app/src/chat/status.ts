@@ -1,15 +1,15 @@
 import type { ModelFacts } from '@jackfield/host'
-import { fitting, flowed } from '../output/flow.ts'
+import { truncate, wrapText } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import type { ConversationView } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
 
 /** Share of the context from which a summary is offered. */
-const nearlyFull = 0.8
+const minFullShare = 0.8
 
 /** Model data for the meters. */
-interface Meter {
+interface ContextSource {
   readonly conversation: Pick<ConversationView, 'info'>
   /** The user's model settings. */
   readonly facts: readonly ModelFacts[]
@@ -35,44 +35,48 @@ export async function statusLine(
   const up = servers.filter(({ connection: { state } }) => ['ready', 'degraded', 'asleep'].includes(state))
   const off = tools.filter((tool) => !conversation.isToolOn(tool)).length
   const parts = [
-    fitting(oneLine(model), 30),
-    ...(tokens.in + tokens.out > 0 ? [`${count(tokens.in)} tokens in, ${count(tokens.out)} out`] : []),
-    ...costOf(state),
-    ...contextPart(state),
+    truncate(oneLine(model), 30),
+    ...(tokens.in + tokens.out > 0
+      ? [`${tokenCount(tokens.in)} tokens in, ${tokenCount(tokens.out)} out`]
+      : []),
+    ...costParts(state),
+    ...contextParts(state),
     ...(servers.length > 0 ? [`${up.length}/${servers.length} servers`] : []),
     ...(off > 0 ? [`${off} ${off === 1 ? 'tool' : 'tools'} off`] : []),
     ...(open.length > 0
       ? [`${open.length} ${open.length === 1 ? 'open question' : 'open questions'}: /inbox`]
       : []),
   ]
-  return palette.dim(flowed(parts.join(' · '), columns))
+  return palette.dim(wrapText(parts.join(' · '), columns))
 }
 
 /** Advice when the context is nearly full; undefined when it is not, or its size is unknown. */
-export function fullness(meter: Meter): string | undefined {
-  const { filled, limit } = contextOf(meter)
-  if (filled === undefined || limit === undefined || filled < limit * nearlyFull) return undefined
+export function contextAdvice(meter: ContextSource): string | undefined {
+  const { filled, limit } = contextUsage(meter)
+  if (filled === undefined || limit === undefined || filled < limit * minFullShare) return undefined
   return `${percent(filled, limit)} of the model's context is full. /compact replaces the messages so far with a summary.`
 }
 
 /** Share of the model's context used by the last request and its reply. */
-function contextOf({ conversation: { info } }: Meter): {
+function contextUsage({ conversation: { info } }: ContextSource): {
   filled: number | undefined
   limit: number | undefined
 } {
   return { filled: info.contextTokens, limit: info.contextLimit }
 }
 
-function contextPart(meter: Meter): string[] {
-  const { filled, limit } = contextOf(meter)
+function contextParts(meter: ContextSource): string[] {
+  const { filled, limit } = contextUsage(meter)
   if (filled === undefined) return []
   return [
-    limit === undefined ? `context ${count(filled)}` : `context ${percent(filled, limit)} of ${count(limit)}`,
+    limit === undefined
+      ? `context ${tokenCount(filled)}`
+      : `context ${percent(filled, limit)} of ${tokenCount(limit)}`,
   ]
 }
 
 /** The cost, when the configuration has a price for every model that answered. */
-function costOf({ conversation, facts }: Meter): string[] {
+function costParts({ conversation, facts }: ContextSource): string[] {
   const sums = new Map<string, number>()
   for (const { model, inputTokens, outputTokens } of conversation.info.usage) {
     const { cost, currency = 'USD' } = facts.find(({ id }) => id === model) ?? {}
@@ -92,7 +96,7 @@ function percent(part: number, whole: number): string {
 }
 
 /** `1 234` becomes `1.2k`. */
-export function count(tokens: number): string {
+export function tokenCount(tokens: number): string {
   if (tokens < 1_000) return String(tokens)
   const [value, unit] = tokens < 1_000_000 ? [tokens / 1_000, 'k'] : [tokens / 1_000_000, 'M']
   return `${value < 100 ? Number(value.toFixed(1)) : Math.round(value)}${unit}`

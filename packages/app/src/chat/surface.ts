@@ -80,7 +80,7 @@ export interface ChatSurface {
    * Returns a signal that aborts when the user stops the turn, and a function to call at its end: `back` is text to put back into
    * the line.
    */
-  turn(): { signal: AbortSignal; done(back?: string): void }
+  startTurn(): { signal: AbortSignal; done(back?: string): void }
 }
 
 /** Writer for model text as it streams: rendered on a terminal, otherwise as written. Sanitizes its input. */

@@ -1,9 +1,9 @@
 import type { MessageTyping } from '../surface/key-gate.ts'
 
 /** The message line, while questions need the terminal. */
-export interface Typist extends MessageTyping {
+export interface MessageLine extends MessageTyping {
   /** Called when a question locks the terminal. */
-  aside(): void
+  suspend(): void
 }
 
 /** Lets the input line and server questions share one terminal: one of them has the lock at a time. */
@@ -11,30 +11,30 @@ export interface TerminalLock extends MessageTyping {
   /** Whether a question has the lock. */
   readonly isLocked: boolean
   /** Locks the terminal for a question, or releases it. The input line is hidden meanwhile. */
-  asking(begins: boolean): void
+  setAsking(begins: boolean): void
   /** Resolves when no question has the lock. */
   whenFree(): Promise<void>
   /** Sets the message line, until the returned function is called. */
-  typing(typist: Typist): () => void
+  setMessageLine(typist: MessageLine): () => void
 }
 
 export function createTerminalLock(): TerminalLock {
   const waiting = new Set<() => void>()
   let questions = 0
-  let typist: Typist | undefined
+  let messageLine: MessageLine | undefined
   return {
     get isLocked() {
       return questions > 0
     },
     get isTyping() {
-      return typist?.isTyping === true
+      return messageLine?.isTyping === true
     },
     type(keys) {
-      typist?.type(keys)
+      messageLine?.type(keys)
     },
-    asking(begins) {
+    setAsking(begins) {
       questions += begins ? 1 : -1
-      if (begins) typist?.aside()
+      if (begins) messageLine?.suspend()
       if (questions > 0) return
       for (const go of waiting) go()
       waiting.clear()
@@ -42,10 +42,10 @@ export function createTerminalLock(): TerminalLock {
     whenFree() {
       return questions === 0 ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve))
     },
-    typing(next) {
-      typist = next
+    setMessageLine(next) {
+      messageLine = next
       return () => {
-        if (typist === next) typist = undefined
+        if (messageLine === next) messageLine = undefined
       }
     },
   }

@@ -9,7 +9,7 @@ export interface InputView {
   readonly prompt: string
   readonly text: string
   /** Cursor position in `text`, in UTF-16 units. */
-  readonly at: number
+  readonly cursor: number
 }
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
@@ -26,7 +26,7 @@ export class TerminalOutput {
   #partial = ''
   #input: InputView | undefined
   /** Rows between the first redrawn row and the cursor. */
-  #up = 0
+  #rowsAbove = 0
 
   constructor(stream: TextStream & { rows?: number }) {
     this.#stream = stream
@@ -39,7 +39,7 @@ export class TerminalOutput {
   /** Writes text that is safe to print. */
   write(text: string): void {
     const before = this.#partial
-    this.#follow(text)
+    this.#trackPartial(text)
     if (this.#input === undefined) this.#stream.write(text)
     else this.#draw(before + text)
   }
@@ -62,27 +62,27 @@ export class TerminalOutput {
   show(input: InputView | undefined): void {
     if (input === undefined && this.#input === undefined) return
     // Without an input, the cursor is at the end of the unfinished line.
-    if (this.#input === undefined) this.#up = rowsOf(this.#partial, this.columns) - 1
+    if (this.#input === undefined) this.#rowsAbove = rowsOf(this.#partial, this.columns) - 1
     this.#input = input
     this.#draw(this.#partial)
   }
 
-  #follow(text: string): void {
+  #trackPartial(text: string): void {
     const end = text.lastIndexOf('\n')
     this.#partial = end === -1 ? this.#partial + text : text.slice(end + 1)
   }
 
   /** Draws `text` from the start of the unfinished line, and the input below it. */
   #draw(text: string): void {
-    const head = `\u001b[?25l${this.#up === 0 ? '' : `\u001b[${this.#up}A`}\r\u001b[J`
+    const head = `\u001b[?25l${this.#rowsAbove === 0 ? '' : `\u001b[${this.#rowsAbove}A`}\r\u001b[J`
     const input = this.#input
     if (input === undefined) {
       this.#stream.write(`${head}${text}\u001b[?25h`)
-      this.#up = 0
+      this.#rowsAbove = 0
       return
     }
     const screen = this.#stream.rows ?? 24
-    const { lines, cursor } = laidOut(input, this.columns, Math.max(1, screen - 4))
+    const { lines, cursor } = layOut(input, this.columns, Math.max(1, screen - 4))
     let partialRows = this.#partial === '' ? 0 : rowsOf(this.#partial, this.columns)
     let gap = partialRows === 0 ? '' : '\r\n'
     // A line that does not fit above the input cannot be redrawn, so it ends here.
@@ -94,7 +94,7 @@ export class TerminalOutput {
     const back = lines.length - 1 - cursor.row
     const place = `${back > 0 ? `\u001b[${back}A` : ''}\r${cursor.column > 0 ? `\u001b[${cursor.column}C` : ''}`
     this.#stream.write(`${head}${text}${gap}${lines.join('\r\n')}${place}\u001b[?25h`)
-    this.#up = partialRows + cursor.row
+    this.#rowsAbove = partialRows + cursor.row
   }
 }
 
@@ -103,8 +103,8 @@ function rowsOf(line: string, columns: number): number {
 }
 
 /** The rows of an input and the cursor position; when there are too many, only those around the cursor. */
-function laidOut(
-  { above, prompt, text, at }: InputView,
+function layOut(
+  { above, prompt, text, cursor: offset }: InputView,
   columns: number,
   room: number,
 ): { lines: string[]; cursor: { row: number; column: number } } {
@@ -113,10 +113,10 @@ function laidOut(
   let width = indent
   let cursor = { row: 0, column: indent }
   const margin = ' '.repeat(indent)
-  let seen = 0
+  let position = 0
   for (const { segment } of graphemes.segment(text)) {
-    if (seen === at) cursor = { row: rows.length - 1, column: width }
-    seen += segment.length
+    if (position === offset) cursor = { row: rows.length - 1, column: width }
+    position += segment.length
     if (segment === '\n') {
       rows.push(margin)
       width = indent
@@ -127,16 +127,16 @@ function laidOut(
     if (width + widthOf(shown) > columns - 1 && width > indent) {
       rows.push(margin)
       width = indent
-      if (seen - segment.length === at) cursor = { row: rows.length - 1, column: width }
+      if (position - segment.length === offset) cursor = { row: rows.length - 1, column: width }
     }
     rows[rows.length - 1] += shown
     width += widthOf(shown)
   }
-  if (at >= seen) cursor = { row: rows.length - 1, column: width }
-  const most = Math.max(1, Math.min(maxRows, room - above.length))
-  const from = Math.max(0, Math.min(cursor.row - Math.floor(most / 2), rows.length - most))
+  if (offset >= position) cursor = { row: rows.length - 1, column: width }
+  const maxShownRows = Math.max(1, Math.min(maxRows, room - above.length))
+  const from = Math.max(0, Math.min(cursor.row - Math.floor(maxShownRows / 2), rows.length - maxShownRows))
   return {
-    lines: [...above, ...rows.slice(from, from + most)],
+    lines: [...above, ...rows.slice(from, from + maxShownRows)],
     cursor: { row: above.length + cursor.row - from, column: Math.min(cursor.column, columns - 1) },
   }
 }

@@ -4,7 +4,7 @@ import type { ScreenKey } from '../forms/screen.ts'
 import type { MarkdownFlow } from '../output/markdown-flow.ts'
 import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
-import { cleaned, readKeys } from '../surface/read-keys.ts'
+import { cleanPaste, readKeys } from '../surface/read-keys.ts'
 import { InputEditor } from './input-editor.ts'
 import type { ChatSurface, ReadOptions } from './surface.ts'
 import type { TerminalLock } from './terminal-lock.ts'
@@ -38,7 +38,7 @@ export interface TerminalChatOptions {
 
 const exitHint = '(To quit: Ctrl+C again, Ctrl+D or /quit)\n'
 const maxHistory = 1_000
-const queuedRows = 4
+const maxQueuedRows = 4
 /** Time after a key press during which the user counts as typing. */
 const typingMs = 1_000
 
@@ -80,7 +80,7 @@ export function terminalChatSurface(
   }
 
   /** Runs the function now, or when no question is on the screen. */
-  function inTurn(work: () => void): void {
+  function whenUnlocked(work: () => void): void {
     if (!lock.isLocked) {
       work()
       return
@@ -89,7 +89,7 @@ export function terminalChatSurface(
       lock.whenFree().then(() => {
         const all = deferredWrites
         deferredWrites = []
-        for (const one of all) inTurn(one)
+        for (const one of all) whenUnlocked(one)
       })
     }
     deferredWrites.push(work)
@@ -102,7 +102,7 @@ export function terminalChatSurface(
   }
 
   const write = (text: string): void =>
-    inTurn(() => {
+    whenUnlocked(() => {
       const last = liveLine === '' ? tail : liveLine
       if (last !== '') output.replaceLine('', false)
       output.write(text)
@@ -110,7 +110,7 @@ export function terminalChatSurface(
     })
   /** Writes a block in place of the unfinished one. */
   const writeBlock = (text: string): void =>
-    inTurn(() => {
+    whenUnlocked(() => {
       clearTail()
       write(text)
     })
@@ -120,7 +120,7 @@ export function terminalChatSurface(
   }
   const drawLine = (line: string, over: boolean): void => {
     // The progress line is redrawn on its next update.
-    if (over || !lock.isLocked) inTurn(() => output.replaceLine(line, over))
+    if (over || !lock.isLocked) whenUnlocked(() => output.replaceLine(line, over))
   }
 
   function draw(): void {
@@ -131,10 +131,10 @@ export function terminalChatSurface(
     if (ahead && queue.length === 0 && editor.text === '' && editor.search === undefined) return undefined
     const { search, note } = editor
     const room = output.columns - 1
-    const hidden = queue.length - queuedRows
+    const hidden = queue.length - maxQueuedRows
     const above = ahead
       ? [
-          ...queue.slice(0, queuedRows).map((text) => palette.dim(oneLine(`queued › ${text}`, room))),
+          ...queue.slice(0, maxQueuedRows).map((text) => palette.dim(oneLine(`queued › ${text}`, room))),
           ...(hidden > 0 ? [palette.dim(`… ${hidden} more queued`)] : []),
         ]
       : []
@@ -145,7 +145,7 @@ export function terminalChatSurface(
     if (suggestion !== undefined && editor.text === '')
       above.push(palette.dim(oneLine(`Tab: ${suggestion}`, room)))
     if (note !== undefined) above.push(palette.yellow(oneLine(note, room)))
-    return { above, prompt, text: editor.text, at: editor.line.at }
+    return { above, prompt, text: editor.text, cursor: editor.line.cursor }
   }
 
   function attach(): void {
@@ -165,7 +165,7 @@ export function terminalChatSurface(
     draw()
   }
 
-  lock.typing({
+  lock.setMessageLine({
     get isTyping() {
       return (typing?.editor.text ?? unsent) !== '' || performance.now() - lastKey < typingMs
     },
@@ -173,13 +173,13 @@ export function terminalChatSurface(
       lastKey = performance.now()
       // Keys that move or send are ignored while the message is hidden.
       for (const part of stripVTControlCharacters(keys).split(/(\u007f)/)) {
-        const text = cleaned(part).replaceAll('\n', '')
+        const text = cleanPaste(part).replaceAll('\n', '')
         if (part !== '\u007f' && text === '') continue
         if (typing !== undefined) typing.editor.press(text === '' ? { name: 'backspace' } : { typed: text })
         else unsent = text === '' ? unsent.slice(0, -1) : unsent + text
       }
     },
-    aside() {
+    suspend() {
       detach?.()
       clearTail()
       output.endLine()
@@ -207,12 +207,12 @@ export function terminalChatSurface(
       return
     }
     if (wanted === undefined) return
-    const { text, at } = editor.line
-    wanted(text.slice(0, at)).then(
+    const { text, cursor } = editor.line
+    wanted(text.slice(0, cursor)).then(
       ([hits, part]) => {
         // Text typed in the meantime has priority.
         if (typing?.editor !== editor || editor.text !== text || hits.length === 0) return
-        const common = hits.reduce(commonStart)
+        const common = hits.reduce(commonPrefix)
         if (common.length > part.length || hits.length === 1) editor.completeWith(part, common)
         else output.write(`${palette.dim(hits.map((hit) => oneLine(hit, 100)).join('   '))}\n`)
         draw()
@@ -318,15 +318,15 @@ export function terminalChatSurface(
       return next
     },
     async aside(work) {
-      lock.asking(true)
+      lock.setAsking(true)
       try {
         return await work()
       } finally {
-        lock.asking(false)
+        lock.setAsking(false)
       }
     },
     ...(screen !== undefined && { screen }),
-    turn() {
+    startTurn() {
       const stop = new AbortController()
       let isClosed = false
       const interrupt = (): void => {
@@ -371,8 +371,8 @@ export function terminalChatSurface(
   }
 }
 
-function commonStart(one: string, other: string): string {
-  let at = 0
-  while (at < one.length && one[at] === other[at]) at += 1
-  return one.slice(0, at)
+function commonPrefix(one: string, other: string): string {
+  let length = 0
+  while (length < one.length && one[length] === other[length]) length += 1
+  return one.slice(0, length)
 }

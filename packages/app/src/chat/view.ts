@@ -1,7 +1,14 @@
 import type { ModelWait, Turn } from '@jackfield/host'
-import { fitting, flowed } from '../output/flow.ts'
+import { truncate, wrapText } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
-import { callDeferred, callDone, callRunning, describeCall, describeEnd, duration } from './calls.ts'
+import {
+  callEndLine,
+  callLine,
+  deferredCallLine,
+  duration,
+  finishedCallLine,
+  runningCallLine,
+} from './calls.ts'
 import type { CallEnd, CallEvent } from './conversation-view.ts'
 import { type ChatEvent, type ChatSurface, modelText } from './surface.ts'
 
@@ -10,7 +17,7 @@ export interface TurnView {
   text(delta: string): void
   call(event: CallEvent): void
   /** The state of the running call in a few words. Returns false if the call is not shown as part of the turn. */
-  underWay(state: string): boolean
+  showProgress(state: string): boolean
   wait(wait: ModelWait): void
   end(ending: TurnEnding | undefined): void
 }
@@ -18,37 +25,42 @@ export interface TurnView {
 /** How a turn ended. */
 export type TurnEnding = Partial<Pick<Turn, 'stopReason' | 'callsNotRun'>>
 
-type Start = Extract<CallEvent, { type: 'start' }>
+type CallStart = Extract<CallEvent, { type: 'start' }>
 type DeferredEvent = Extract<CallEvent, { type: 'later' | 'task' }>
 
 /** The notice for a turn that did not complete. */
-const endings: Readonly<Record<string, string>> = {
+const stopNotices: Readonly<Record<string, string>> = {
   cancelled: 'Stopped.',
   maxTokens: 'The answer was cut off at its token limit.',
   maxTurns: 'Stopped after too many rounds of tool calls. Say "go on" to continue.',
   contentFilter: 'The provider withheld a part of the answer.',
 }
 
-function endingOf({ stopReason = '', callsNotRun }: TurnEnding): string | undefined {
-  if (stopReason !== 'maxCalls') return endings[stopReason]
+function stopNotice({ stopReason = '', callsNotRun }: TurnEnding): string | undefined {
+  if (stopReason !== 'maxCalls') return stopNotices[stopReason]
   const calls = callsNotRun === 1 ? '1 tool call was' : `${callsNotRun} tool calls were`
   return `Stopped: the model wanted more tool calls than one message allows; ${calls} not run. Say "go on" to continue.`
 }
 
 /** Creates the view of one turn. `model`: the id of the model that answers. */
-export function turnView(
+export function createTurnView(
   surface: ChatSurface,
   model: string,
   now: () => number,
   signal: AbortSignal,
 ): TurnView {
-  return surface.emit === undefined ? drawn(surface, model, signal, now) : toEvent(surface.emit)
+  return surface.emit === undefined ? drawnTurnView(surface, model, signal, now) : eventTurnView(surface.emit)
 }
 
-function drawn(surface: ChatSurface, model: string, signal: AbortSignal, now: () => number): TurnView {
+function drawnTurnView(
+  surface: ChatSurface,
+  model: string,
+  signal: AbortSignal,
+  now: () => number,
+): TurnView {
   const { palette } = surface
   const flow = modelText(surface)
-  let running: Start | undefined
+  let running: CallStart | undefined
   let open = false
   const endLine = (): void => {
     if (flow.end()) flow.push('\n')
@@ -69,7 +81,7 @@ function drawn(surface: ChatSurface, model: string, signal: AbortSignal, now: ()
     timer = setInterval(() => {
       const waited = Math.round((now() - since) / 1_000)
       const line = `… waiting for ${oneLine(model, 40)}  ${waited} s · Ctrl+C stops`
-      surface.live?.(palette.dim(fitting(line, columns())), false)
+      surface.live?.(palette.dim(truncate(line, columns())), false)
       isWaitShown = true
     }, 1_000).unref()
   }
@@ -79,21 +91,21 @@ function drawn(surface: ChatSurface, model: string, signal: AbortSignal, now: ()
     isWaitShown = false
   }
   const underWay = (state: string): void => {
-    if (running !== undefined) surface.live?.(callRunning(running, state, palette, columns()), false)
+    if (running !== undefined) surface.live?.(runningCallLine(running, state, palette, columns()), false)
   }
 
   function end(event: CallEnd): void {
     const ms = event.durationMs
     if (running === undefined || surface.live === undefined) {
-      surface.write(`${describeEnd(event, ms, palette)}\n`)
-    } else surface.live(callDone(running, event, ms, palette, columns(), signal.aborted), true)
+      surface.write(`${callEndLine(event, ms, palette)}\n`)
+    } else surface.live(finishedCallLine(running, event, ms, palette, columns(), signal.aborted), true)
     running = undefined
     startWaiting()
   }
 
   function later(event: DeferredEvent): void {
     if (running === undefined) return
-    const line = callDeferred(running, event, palette, columns())
+    const line = deferredCallLine(running, event, palette, columns())
     if (surface.live === undefined) surface.write(`${line}\n`)
     else surface.live(line, true)
     running = undefined
@@ -113,15 +125,15 @@ function drawn(surface: ChatSurface, model: string, signal: AbortSignal, now: ()
       if (event.type === 'end') return end(event)
       if (event.type === 'later' || event.type === 'task') return later(event)
       running = event
-      if (surface.live === undefined) surface.write(`${describeCall(running, palette)}\n`)
+      if (surface.live === undefined) surface.write(`${callLine(running, palette)}\n`)
       else underWay('')
     },
     wait({ forMs, why, attempt, attempts }) {
       if (open) endLine()
       const again = `Retrying in ${duration(forMs)} (${attempt + 1} of ${attempts}; Ctrl+C stops)`
-      surface.write(`${palette.yellow(flowed(`${oneLine(why)} ${again}`, surface.columns(), 0, 2))}\n`)
+      surface.write(`${palette.yellow(wrapText(`${oneLine(why)} ${again}`, surface.columns(), 0, 2))}\n`)
     },
-    underWay(state) {
+    showProgress(state) {
       if (running === undefined || surface.live === undefined) return false
       underWay(state)
       return true
@@ -130,16 +142,16 @@ function drawn(surface: ChatSurface, model: string, signal: AbortSignal, now: ()
       stopWaiting()
       // A call that never ended, such as one of a host process that stopped, keeps its line.
       if (running !== undefined)
-        surface.live?.(callRunning(running, 'not finished', palette, columns()), true)
+        surface.live?.(runningCallLine(running, 'not finished', palette, columns()), true)
       running = undefined
       endLine()
-      const words = ending === undefined ? undefined : endingOf(ending)
+      const words = ending === undefined ? undefined : stopNotice(ending)
       if (words !== undefined) surface.write(`${palette.yellow(words)}\n`)
     },
   }
 }
 
-function toEvent(emit: NonNullable<ChatSurface['emit']>): TurnView {
+function eventTurnView(emit: NonNullable<ChatSurface['emit']>): TurnView {
   return {
     text: (text) => emit({ type: 'text', text }),
     call(event) {
@@ -150,7 +162,7 @@ function toEvent(emit: NonNullable<ChatSurface['emit']>): TurnView {
       emit(resultEvent(event))
     },
     wait: ({ why, forMs }) => emit({ type: 'notice', text: `${plain(why)} Retrying in ${duration(forMs)}.` }),
-    underWay: (state) => state === 'running',
+    showProgress: (state) => state === 'running',
     end() {},
   }
 }
@@ -183,8 +195,14 @@ export function writeLateResult(event: CallEnd, surface: ChatSurface): void {
   }
   const { palette } = surface
   const { id, name, number } = event
-  const start: Start = { type: 'start', id, name, arguments: {}, number }
+  const start: CallStart = { type: 'start', id, name, arguments: {}, number }
   const columns = surface.columns()
-  const line = callDone(start, event, undefined, palette, columns === undefined ? undefined : columns - 1)
+  const line = finishedCallLine(
+    start,
+    event,
+    undefined,
+    palette,
+    columns === undefined ? undefined : columns - 1,
+  )
   surface.write(`${line}\n${palette.dim('  The model gets it with your next message.')}\n`)
 }

@@ -3,7 +3,7 @@ import type { JsonObject, JsonSchema } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { oneLine } from '../output/sanitize.ts'
 import { usageError } from './exit.ts'
-import { whyUnreadable } from './unreadable.ts'
+import { readErrorReason } from './unreadable.ts'
 
 type Type = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
 
@@ -12,15 +12,15 @@ type Type = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | '
  * `key:=json` is always JSON, `key=@file` the contents of a file, `key=@-` stdin, `key=@@text` a text that starts with `@`. A
  * repeated key makes an array. Throws a usage error that names the argument.
  */
-export function argumentsFrom(words: readonly string[], schema: JsonSchema): JsonObject {
-  const given = new Map<string, { json: boolean; text: string }[]>()
+export function parseArguments(words: readonly string[], schema: JsonSchema): JsonObject {
+  const valuesByKey = new Map<string, { json: boolean; text: string }[]>()
   for (const word of words) {
-    const { key, ...value } = split(word)
-    given.set(key, [...(given.get(key) ?? []), value])
+    const { key, ...value } = splitAssignment(word)
+    valuesByKey.set(key, [...(valuesByKey.get(key) ?? []), value])
   }
   const properties = isObject(schema.properties) ? schema.properties : {}
   return Object.fromEntries(
-    [...given].map(([key, values]) => {
+    [...valuesByKey].map(([key, values]) => {
       const property = Object.hasOwn(properties, key) ? properties[key] : undefined
       if (property === undefined && schema.additionalProperties === false)
         throw unknownArgument(key, properties)
@@ -30,28 +30,28 @@ export function argumentsFrom(words: readonly string[], schema: JsonSchema): Jso
 }
 
 /** Arguments that are not in the tool's schema; none if the schema can name properties in other ways. */
-export function unnamedArguments(args: JsonObject, schema: JsonSchema): string[] {
-  const otherwise = ['patternProperties', '$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas']
+export function undeclaredArguments(args: JsonObject, schema: JsonSchema): string[] {
+  const otherKeywords = ['patternProperties', '$ref', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas']
   const { properties, additionalProperties } = schema
   if (!isObject(properties) || isObject(additionalProperties) || additionalProperties === true) return []
-  if (otherwise.some((keyword) => keyword in schema)) return []
+  if (otherKeywords.some((keyword) => keyword in schema)) return []
   return Object.keys(args).filter((key) => !Object.hasOwn(properties, key))
 }
 
 /** Parses `key=value` words whose values are all text, such as arguments of prompts. */
-export function textArguments(words: readonly string[]): Record<string, string> {
+export function parseTextArguments(words: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     words.map((word) => {
-      const { key, json, text } = split(word)
+      const { key, json, text } = splitAssignment(word)
       if (json) throw usageError(`${key}:= is JSON, but prompt arguments are text. Write ${key}=value.`)
-      return [key, fromFile(key, text)]
+      return [key, textOrFile(key, text)]
     }),
   )
 }
 
 /** Parses the value of `--args`: a JSON object, `@file`, or `-` for stdin. */
-export function jsonArguments(text: string): JsonObject {
-  const value = parseJson('--args', fromFile('--args', text === '-' ? '@-' : text))
+export function parseJsonArguments(text: string): JsonObject {
+  const value = parseJson('--args', textOrFile('--args', text === '-' ? '@-' : text))
   if (!isObject(value))
     throw usageError('--args must be a JSON object, for example --args \'{"city":"Oslo"}\'.')
   return value
@@ -64,7 +64,7 @@ export function missingArguments(args: JsonObject, schema: JsonSchema): string[]
 }
 
 /** The usage error for missing required arguments. */
-export function requireAll(args: JsonObject, schema: JsonSchema): void {
+export function requireArguments(args: JsonObject, schema: JsonSchema): void {
   const missing = missingArguments(args, schema)
   if (missing.length === 0) return
   const properties = isObject(schema.properties) ? schema.properties : {}
@@ -81,7 +81,7 @@ export function requireAll(args: JsonObject, schema: JsonSchema): void {
   )
 }
 
-function split(word: string): { key: string; json: boolean; text: string } {
+function splitAssignment(word: string): { key: string; json: boolean; text: string } {
   const equals = word.indexOf('=')
   if (equals < 1 || word.startsWith(':=')) {
     throw usageError(`"${word}" is not an argument. Write key=value, or key:=json.`)
@@ -97,15 +97,15 @@ function readValue(
   root: JsonSchema,
 ): unknown {
   const read = ({ json, text }: { json: boolean; text: string }, schema: unknown): unknown => {
-    const source = fromFile(key, text)
-    return json ? parseJson(key, source) : convert(key, source, typesOf(schema, root))
+    const source = textOrFile(key, text)
+    return json ? parseJson(key, source) : convertText(key, source, typesOf(schema, root))
   }
   const [only, ...more] = values
   const types = typesOf(property, root)
-  const items = isObject(property) ? dereferenced(property, root).items : undefined
+  const items = isObject(property) ? dereference(property, root).items : undefined
   if (only !== undefined && more.length === 0) {
     const bare =
-      !only.json && types.has('array') && !types.has('string') && !/^\s*[[{]/.test(fromFile(key, only.text))
+      !only.json && types.has('array') && !types.has('string') && !/^\s*[[{]/.test(textOrFile(key, only.text))
     return bare ? [read(only, items)] : read(only, property)
   }
   if (types.size > 0 && !types.has('array'))
@@ -114,7 +114,7 @@ function readValue(
 }
 
 /** Converts a text to the first of the allowed types that it fits, text last. */
-function convert(key: string, text: string, types: ReadonlySet<Type>): unknown {
+function convertText(key: string, text: string, types: ReadonlySet<Type>): unknown {
   if (types.size === 0) return text
   if (types.has('null') && text === 'null') return null
   if (types.has('boolean') && (text === 'true' || text === 'false')) return text === 'true'
@@ -128,10 +128,10 @@ function convert(key: string, text: string, types: ReadonlySet<Type>): unknown {
     if (types.has('object') && isObject(value)) return value
   }
   if (types.has('string')) return text
-  throw usageError(`${key} must be ${[...types].map(named).join(' or ')}, not "${text}".`)
+  throw usageError(`${key} must be ${[...types].map(typeName).join(' or ')}, not "${text}".`)
 }
 
-const names: Readonly<Record<Type, string>> = {
+const typeNames: Readonly<Record<Type, string>> = {
   string: 'a text',
   number: 'a number',
   integer: 'a whole number',
@@ -141,26 +141,26 @@ const names: Readonly<Record<Type, string>> = {
   null: 'null',
 }
 
-function named(type: Type): string {
-  return names[type]
+function typeName(type: Type): string {
+  return typeNames[type]
 }
 
 /** The types that a schema allows, through references and branches; none if it does not restrict them. */
 export function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<Type> {
   if (!isObject(schema) || depth > 8) return new Set()
-  const own = dereferenced(schema, root)
-  const stated = (Array.isArray(own.type) ? own.type : [own.type]).filter(isType)
-  if (stated.length > 0) return new Set(stated)
-  const constants = Array.isArray(own.enum) ? own.enum : 'const' in own ? [own.const] : []
+  const resolved = dereference(schema, root)
+  const declaredTypes = (Array.isArray(resolved.type) ? resolved.type : [resolved.type]).filter(isType)
+  if (declaredTypes.length > 0) return new Set(declaredTypes)
+  const constants = Array.isArray(resolved.enum) ? resolved.enum : 'const' in resolved ? [resolved.const] : []
   if (constants.length > 0) return new Set(constants.map(typeOfValue))
-  const branches = [own.anyOf, own.oneOf, own.allOf].find((list) => Array.isArray(list))
+  const branches = [resolved.anyOf, resolved.oneOf, resolved.allOf].find((list) => Array.isArray(list))
   return new Set(
     Array.isArray(branches) ? branches.flatMap((branch) => [...typesOf(branch, root, depth + 1)]) : [],
   )
 }
 
 /** Resolves a reference within the document. */
-export function dereferenced(schema: JsonObject, root: JsonSchema): JsonObject {
+export function dereference(schema: JsonObject, root: JsonSchema): JsonObject {
   let current = schema
   for (
     let hops = 0;
@@ -179,7 +179,7 @@ export function dereferenced(schema: JsonObject, root: JsonSchema): JsonObject {
 }
 
 function isType(value: unknown): value is Type {
-  return typeof value === 'string' && Object.hasOwn(names, value)
+  return typeof value === 'string' && Object.hasOwn(typeNames, value)
 }
 
 function typeOfValue(value: unknown): Type {
@@ -189,7 +189,7 @@ function typeOfValue(value: unknown): Type {
   return type === 'string' || type === 'number' || type === 'boolean' ? type : 'object'
 }
 
-function fromFile(key: string, text: string): string {
+function textOrFile(key: string, text: string): string {
   if (text.startsWith('@@')) return text.slice(1)
   if (!text.startsWith('@')) return text
   const file = text.slice(1)
@@ -197,7 +197,7 @@ function fromFile(key: string, text: string): string {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
     throw usageError(
-      `${key}: the file "${file}" cannot be read (${whyUnreadable(error)}). To pass text that begins with @, write @@.`,
+      `${key}: the file "${file}" cannot be read (${readErrorReason(error)}). To pass text that begins with @, write @@.`,
     )
   }
 }

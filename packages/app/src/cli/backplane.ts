@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Backplane } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from './exit.ts'
-import { whyUnreadable } from './unreadable.ts'
+import { readErrorReason } from './unreadable.ts'
 
 /** A backplane that a command opened, and closes. */
 export type OpenBackplane = Backplane & { close(): Promise<void> }
@@ -21,12 +21,15 @@ export async function openBackplane(
 ): Promise<OpenBackplane> {
   const settings = { url, onWarning }
   if (/^rediss?:\/\//.test(url)) {
-    const { redisBackplane } = await installed('@jackfield/redis', () => import('@jackfield/redis'))
-    return connected(redisBackplane(settings))
+    const { redisBackplane } = await importInstalled('@jackfield/redis', () => import('@jackfield/redis'))
+    return withConnectErrors(redisBackplane(settings))
   }
   if (/^postgres(?:ql)?:\/\//.test(url)) {
-    const { postgresBackplane } = await installed('@jackfield/postgres', () => import('@jackfield/postgres'))
-    return connected(postgresBackplane(settings))
+    const { postgresBackplane } = await importInstalled(
+      '@jackfield/postgres',
+      () => import('@jackfield/postgres'),
+    )
+    return withConnectErrors(postgresBackplane(settings))
   }
   // The URL may have a password.
   throw usageError(
@@ -35,12 +38,12 @@ export async function openBackplane(
 }
 
 /** The keys in a file, one per line: the first encrypts, all of them decrypt. */
-export async function keysIn(file: string): Promise<string[]> {
+export async function readKeys(file: string): Promise<string[]> {
   let text: string
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
-    throw usageError(`${file} cannot be read: ${whyUnreadable(error)}.`)
+    throw usageError(`${file} cannot be read: ${readErrorReason(error)}.`)
   }
   const keys = text.split(/\r?\n/).filter((line) => line !== '')
   if (keys.length > 0 && keys.every((key) => Buffer.byteLength(key) >= minKeyBytes)) return keys
@@ -50,7 +53,7 @@ export async function keysIn(file: string): Promise<string[]> {
 }
 
 /** @throws CliError if the store cannot be reached */
-async function connected<T>(opening: Promise<T>): Promise<T> {
+async function withConnectErrors<T>(opening: Promise<T>): Promise<T> {
   try {
     return await opening
   } catch (error) {
@@ -61,7 +64,7 @@ async function connected<T>(opening: Promise<T>): Promise<T> {
   }
 }
 
-async function installed<T>(name: string, load: () => Promise<T>): Promise<T> {
+async function importInstalled<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load()
   } catch (error) {

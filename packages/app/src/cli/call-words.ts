@@ -4,7 +4,7 @@ import { isObject, typesOf } from './arguments.ts'
 import { usageError } from './exit.ts'
 
 /** An argument as written: with a name, or positional. */
-interface Written {
+interface WrittenArgument {
   key?: string
   json: boolean
   text: string
@@ -20,9 +20,9 @@ export function splitCall(word: string): { name: string; inside: string } | unde
  * Returns every argument of a call as `key=value` or `key:=json`. Words without `=` are assigned to the required properties
  * without a value, in schema order. `inside`: the text between the parentheses of `add(a: 1, b: 2)`.
  */
-export function namedWords(words: readonly string[], schema: JsonSchema, inside = ''): string[] {
+export function nameArguments(words: readonly string[], schema: JsonSchema, inside = ''): string[] {
   const known = isObject(schema.properties) ? schema.properties : {}
-  const written = [...writtenInside(inside), ...words.map((word) => writtenWord(word, known))]
+  const written = [...parseInside(inside), ...words.map((word) => parseWord(word, known))]
   const assigned = new Set(written.flatMap(({ key }) => (key === undefined ? [] : [key])))
   const required = Array.isArray(schema.required)
     ? schema.required.filter((key) => typeof key === 'string')
@@ -54,7 +54,7 @@ function acceptsObject(properties: JsonObject, key: string | undefined): boolean
   return key !== undefined && typesOf(properties[key], { type: 'object', properties }).has('object')
 }
 
-function writtenWord(word: string, known: object): Written {
+function parseWord(word: string, known: object): WrittenArgument {
   const equals = word.indexOf('=')
   // Base64 ends in `=`: a word that ends in `=` and names no argument is a value.
   const isValue = /^[^=:]+={1,2}$/.test(word) && !Object.hasOwn(known, word.replace(/=+$/, ''))
@@ -67,19 +67,19 @@ function writtenWord(word: string, known: object): Written {
 }
 
 /** Parses `a: 1, b: "two", c: [3]`; names are optional. Values are JSON, single-quoted text, or bare words. */
-function writtenInside(inside: string): Written[] {
-  return partsOf(inside).map((part) => {
+function parseInside(inside: string): WrittenArgument[] {
+  return splitAtCommas(inside).map((part) => {
     const [, quoted, bare, value] = /^(?:("(?:[^"\\]|\\.)*")|([\w$.-]+))\s*[:=]\s*(.*)$/s.exec(part) ?? []
     // In a bare URL such as https://example.org, the colon does not separate a name.
     const isNamed = value !== undefined && !(bare !== undefined && value.startsWith('//'))
-    if (!isNamed) return writtenValue(part)
+    if (!isNamed) return parseValue(part)
     const key = quoted === undefined ? bare : String(JSON.parse(quoted))
     if (value === '') throw usageError(`${oneLine(part, 60)} has no value. Write it as: name: value.`)
-    return { ...(key !== undefined && { key }), ...writtenValue(value) }
+    return { ...(key !== undefined && { key }), ...parseValue(value) }
   })
 }
 
-function writtenValue(text: string): Written {
+function parseValue(text: string): WrittenArgument {
   const [, single] = /^'((?:[^'\\]|\\.)*)'$/s.exec(text) ?? []
   if (single !== undefined) {
     return { json: true, text: JSON.stringify(single.replaceAll(/\\(['\\])/g, '$1')) }
@@ -88,32 +88,35 @@ function writtenValue(text: string): Written {
 }
 
 /** Splits at commas outside strings and brackets. */
-function partsOf(text: string): string[] {
+function splitAtCommas(text: string): string[] {
   const parts: string[] = []
   let depth = 0
   let quote = ''
   let start = 0
-  const fault = usageError(
+  const syntaxError = usageError(
     `The text in parentheses is invalid: ${oneLine(text, 80)}. Write for example 'add(a: 1, b: "two")'.`,
   )
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at] ?? ''
+  for (let index = 0; index < text.length; index += 1) {
+    const character = text[index] ?? ''
     if (quote !== '') {
-      if (character === '\\') at += 1
+      if (character === '\\') index += 1
       else if (character === quote) quote = ''
-    } else if (character === '"' || (character === "'" && /(?:^|[\s,:=([{])$/.test(text.slice(start, at)))) {
+    } else if (
+      character === '"' ||
+      (character === "'" && /(?:^|[\s,:=([{])$/.test(text.slice(start, index)))
+    ) {
       quote = character
     } else if ('[{('.includes(character)) depth += 1
     else if (')}]'.includes(character)) depth -= 1
     else if (character === ',' && depth === 0) {
-      parts.push(text.slice(start, at).trim())
-      start = at + 1
+      parts.push(text.slice(start, index).trim())
+      start = index + 1
     }
-    if (depth < 0) throw fault
+    if (depth < 0) throw syntaxError
   }
-  if (depth !== 0 || quote !== '') throw fault
+  if (depth !== 0 || quote !== '') throw syntaxError
   const last = text.slice(start).trim()
   if (last !== '' || parts.length > 0) parts.push(last)
-  if (parts.includes('')) throw fault
+  if (parts.includes('')) throw syntaxError
   return parts
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type ExitCode, usageError } from './exit.ts'
-import type { Io, Output } from './io.ts'
+import { usageError } from './exit.ts'
+import type { BeginCommand, Io } from './io.ts'
 
 /*
  * Candidates contain text of servers, so no script passes them, or the words typed so far, through an evaluation by the shell:
@@ -71,7 +71,7 @@ tools, resources, prompts and their arguments. Completion starts no server.`
 export function addCompletionCommands(
   program: Command,
   io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
+  begin: BeginCommand,
   command: readonly string[] | undefined,
 ): void {
   const completion = program

@@ -1,22 +1,16 @@
 import type { Command } from 'commander'
 import type { ConfigCommandOptions } from '../commands/config.ts'
 import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
+import type { BeginCommand, Io, Output } from './io.ts'
 import { jsonOption, noStoreOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
-
-/** Output of a command, and how its exit code is set. */
-interface Run {
-  output: Output
-  end: (code: ExitCode) => void
-}
 
 type Work = (words: string[], options: ConfigCommandOptions, io: Io, output: Output) => Promise<ExitCode>
 
 /** Adds `config` and `secret` with their subcommands. `begin` receives whether the result is JSON. */
-export function addConfigCommands(program: Command, io: Io, begin: (json: boolean) => Run): void {
+export function addConfigCommands(program: Command, io: Io, begin: BeginCommand): void {
   const load = () => import('../commands/config.ts')
-  const ofConfig = (command: Command, description: string, work: () => Promise<Work>): void => {
+  const addConfigCommand = (command: Command, description: string, work: () => Promise<Work>): void => {
     withConfigOptions(command.description(description))
       .addOption(storeOption())
       .addOption(noStoreOption())
@@ -30,29 +24,33 @@ export function addConfigCommands(program: Command, io: Io, begin: (json: boolea
   const config = program.command('config').description('Show and manage configured servers')
   const listed = config.command('list', { isDefault: true }).usage('[options]')
   refuseUnknownWords(config, listed)
-  ofConfig(listed, 'List servers with the file that configures them', async () => (await load()).listConfig)
-  ofConfig(
+  addConfigCommand(
+    listed,
+    'List servers with the file that configures them',
+    async () => (await load()).listConfig,
+  )
+  addConfigCommand(
     config.command('explain').usage('[options] [server...]'),
     'Show the file and line of every field, and what it overrides',
     async () => (await load()).explainConfig,
   )
-  ofConfig(
+  addConfigCommand(
     config.command('allow').usage('[options] <server...>').option('--all', 'all configured servers'),
     'Allow servers configured by files of this folder to start',
     async () => (await load()).allowServer,
   )
-  ofConfig(
+  addConfigCommand(
     config.command('forbid').usage('[options] <server...>').option('--all', 'all configured servers'),
     'Revoke that permission',
     async () => (await load()).forbidServer,
   )
-  ofConfig(
+  addConfigCommand(
     config.command('import').usage('[options] [server...]'),
     'List servers of other applications, or copy them into your own config',
     async () => (await import('../commands/import.ts')).importServers,
   )
 
-  const ofSecrets = (command: Command, description: string, work: () => Promise<Work>): void => {
+  const addSecretCommand = (command: Command, description: string, work: () => Promise<Work>): void => {
     command
       .description(description)
       .addOption(jsonOption())
@@ -66,13 +64,17 @@ export function addConfigCommands(program: Command, io: Io, begin: (json: boolea
   const secret = program.command('secret').description('Manage secrets that configurations refer to by name')
   const list = secret.command('list', { isDefault: true }).usage('[options]')
   refuseUnknownWords(secret, list)
-  ofSecrets(list, 'List names of secrets, never their values', async () => (await secrets()).listSecrets)
-  ofSecrets(
+  addSecretCommand(
+    list,
+    'List names of secrets, never their values',
+    async () => (await secrets()).listSecrets,
+  )
+  addSecretCommand(
     secret.command('set').usage('[options] <name>'),
     'Store a secret; the value is typed at a hidden prompt or read from stdin',
     async () => (await secrets()).setSecret,
   )
-  ofSecrets(
+  addSecretCommand(
     secret.command('remove').usage('[options] <name>'),
     'Remove a secret, or the remembered answer to an input',
     async () => (await secrets()).removeSecret,

@@ -1,16 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { DaemonOptions } from '../commands/daemon.ts'
-import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
+import type { BeginCommand, Io } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
 /** Adds `daemon` with its subcommands. `begin` receives whether the result is JSON. */
-export function addDaemonCommands(
-  program: Command,
-  io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
-): void {
+export function addDaemonCommands(program: Command, io: Io, begin: BeginCommand): void {
   const daemon = program
     .command('daemon')
     .description('Show or stop the host process that runs servers for the commands of a folder')

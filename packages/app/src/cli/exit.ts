@@ -71,7 +71,7 @@ export class Interruption extends Error {
 }
 
 /** The exit code of a command whose signal was aborted; undefined otherwise. */
-export function interruptedBy({ aborted, reason }: AbortSignal): ExitCode | undefined {
+export function interruptionCode({ aborted, reason }: AbortSignal): ExitCode | undefined {
   if (!aborted) return undefined
   return reason instanceof Interruption ? reason.exitCode : ExitCode.interrupted
 }
@@ -82,7 +82,7 @@ export function usageError(message: string, fixes: readonly Fix[] = []): CliErro
 }
 
 /** Whether, by the data of a failure, a secret could not be read because its key is missing. */
-export function isAboutKey(facts: unknown): boolean {
+export function isMissingKey(facts: unknown): boolean {
   return typeof facts === 'object' && facts !== null && ('keychain' in facts || 'sealed' in facts)
 }
 

@@ -3,8 +3,8 @@ import { McpError, RpcError } from '@jackfield/sdk'
 import { storeFailure } from '../daemon/faults.ts'
 import { fixesIn, withFixLines } from '../output/fixes.ts'
 import { plain } from '../output/sanitize.ts'
-import { CliError, ExitCode, inSeconds, isAboutKey } from './exit.ts'
-import { whyUnwritable } from './unreadable.ts'
+import { CliError, ExitCode, inSeconds, isMissingKey } from './exit.ts'
+import { writeErrorReason } from './unreadable.ts'
 
 /** A failed command: exit code, a message safe to print, and the protocol error code, if any. */
 export interface Failure {
@@ -21,7 +21,7 @@ export interface Failure {
  * has `--timeout`.
  */
 export function failureOf(error: unknown, interrupted?: ExitCode, hasTimeout = false): Failure {
-  const failure = readFailure(error, interrupted, hasTimeout)
+  const failure = failureWithoutFixes(error, interrupted, hasTimeout)
   const fixes = interrupted !== undefined ? [] : error instanceof ModelError ? error.fixes : fixesIn(error)
   return fixes.length === 0 ? failure : { ...failure, fixes }
 }
@@ -31,7 +31,11 @@ export function failureText({ message, fixes = [] }: Failure): string {
   return withFixLines(message, fixes)
 }
 
-function readFailure(error: unknown, interrupted: ExitCode | undefined, hasTimeout: boolean): Failure {
+function failureWithoutFixes(
+  error: unknown,
+  interrupted: ExitCode | undefined,
+  hasTimeout: boolean,
+): Failure {
   if (interrupted !== undefined) {
     const isExplained = error instanceof CliError && error.exitCode === ExitCode.interrupted
     return { exitCode: interrupted, message: isExplained ? plain(error.message) : 'Interrupted.' }
@@ -53,7 +57,7 @@ function readFailure(error: unknown, interrupted: ExitCode | undefined, hasTimeo
       ...(error.data !== undefined && { data: error.data }),
     }
   }
-  if (error instanceof McpError && isAboutKey(error.details))
+  if (error instanceof McpError && isMissingKey(error.details))
     return { exitCode: ExitCode.usage, message: plain(error.message), code: error.code }
   if (error instanceof McpError) {
     const text = inSeconds(plain(error.message))
@@ -83,15 +87,15 @@ function readFailure(error: unknown, interrupted: ExitCode | undefined, hasTimeo
   }
   if (error instanceof ModelError)
     return { exitCode: ExitCode.toolError, message: plain(error.message), code: error.kind }
-  const unwritten = whyNotWritten(error)
+  const unwritten = writeFailureMessage(error)
   if (unwritten !== undefined) return { exitCode: ExitCode.usage, message: plain(unwritten) }
   const message = error instanceof Error ? error.message : String(error)
   return { exitCode: ExitCode.toolError, message: plain(message) }
 }
 
 /** The message for a failed file write; undefined for every other error. */
-function whyNotWritten(error: unknown): string | undefined {
+function writeFailureMessage(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error) || !('path' in error)) return undefined
   if (!['EROFS', 'ENOSPC', 'EDQUOT', 'EACCES'].includes(String(error.code))) return undefined
-  return `Cannot write ${String(error.path)}: ${whyUnwritable(error)}. XDG_DATA_HOME names another data folder.`
+  return `Cannot write ${String(error.path)}: ${writeErrorReason(error)}. XDG_DATA_HOME names another data folder.`
 }

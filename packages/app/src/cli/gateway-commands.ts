@@ -1,15 +1,10 @@
 import type { Command } from 'commander'
 import type { GatewayCommandOptions } from '../commands/gateway.ts'
-import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
+import type { BeginCommand, Io } from './io.ts'
 import { noStoreOption, storeOption, withConfigOptions } from './options.ts'
 
 /** Adds `gateway`. `begin` returns the output. */
-export function addGatewayCommands(
-  program: Command,
-  io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
-): void {
+export function addGatewayCommands(program: Command, io: Io, begin: BeginCommand): void {
   withConfigOptions(
     program.command('gateway').description('Serve all configured servers as one server, under your policy'),
   )

@@ -67,7 +67,7 @@ matching entry are refused; "tool" is a name or a glob such as read_*. --park le
 
 /** Groups all commands under their headings. */
 export function groupCommands(program: Command): void {
-  const rank = new Map(headings.flatMap(([, commands]) => commands).map((name, at) => [name, at]))
+  const rank = new Map(headings.flatMap(([, commands]) => commands).map((name, index) => [name, index]))
   for (const [heading, commands] of headings) {
     for (const command of program.commands) if (commands.includes(command.name())) command.helpGroup(heading)
   }

@@ -2,7 +2,7 @@ import type { Host } from '@jackfield/host'
 import { channelPair, createHostClient, type HostClient, type Notice } from '@jackfield/host/client'
 import type { HostService } from '@jackfield/host/service'
 import { daemonAddress, type HostChoice } from '../daemon/address.ts'
-import { differing } from '../daemon/environment.ts'
+import { differingVariables } from '../daemon/environment.ts'
 import { errorOfFault } from '../daemon/faults.ts'
 import type { ServiceOptions } from '../daemon/service.ts'
 import { type Io, writeNote } from './io.ts'
@@ -24,11 +24,11 @@ export function usesDaemon({ daemon, store }: HostChoice, { env }: Pick<Io, 'env
 /** Options for choosing the host of a command. */
 export interface OpenHostOptions {
   /** Always uses a host in this process. */
-  isOwn?: boolean
+  isLocal?: boolean
   /** Uses a running host process and starts none: for commands that start no servers. */
   onlyRunning?: boolean
   /** Settings for a host in this process, instead of the configuration. */
-  here?: () => Promise<ServiceOptions>
+  localOptions?: () => Promise<ServiceOptions>
 }
 
 /**
@@ -40,10 +40,10 @@ export async function openHost(
   choice: HostChoice,
   name: string,
   io: Io,
-  { isOwn = false, onlyRunning = false, here }: OpenHostOptions = {},
+  { isLocal = false, onlyRunning = false, localOptions }: OpenHostOptions = {},
 ): Promise<OpenHost> {
-  const shared = !isOwn && usesDaemon(choice, io) && hasFolder(choice, io) ? choice : undefined
-  const client = shared && (await sharedHost(shared, name, io, onlyRunning))
+  const shared = !isLocal && usesDaemon(choice, io) && hasWritableFolder(choice, io) ? choice : undefined
+  const client = shared && (await connectSharedHost(shared, name, io, onlyRunning))
   if (client !== undefined)
     return {
       client,
@@ -53,12 +53,12 @@ export async function openHost(
       },
     }
   const { createService } = await import('../daemon/service.ts')
-  const created = await createService(choice, io, await here?.())
-  return await hostHere(created.service, name, () => created[Symbol.asyncDispose]())
+  const created = await createService(choice, io, await localOptions?.())
+  return await createLocalHost(created.service, name, () => created[Symbol.asyncDispose]())
 }
 
 /** Connects to the host process; undefined if this command cannot use it. */
-async function sharedHost(
+async function connectSharedHost(
   choice: HostChoice,
   name: string,
   io: Io,
@@ -69,7 +69,7 @@ async function sharedHost(
   const client = await attach(choice, name, io)
   await client.call('host.sync', {})
   const { environment, pid } = await client.call('host.status', {})
-  const others = differing(io.env, environment)
+  const others = differingVariables(io.env, environment)
   if (others.length === 0) return client
   client.close()
   const names =
@@ -96,7 +96,7 @@ export function onNotice(client: HostClient, listener: (notice: Notice) => void)
 }
 
 /** Whether a host process can write its files; with a read-only home, each command has its own host. */
-function hasFolder(choice: HostChoice, io: Io): boolean {
+function hasWritableFolder(choice: HostChoice, io: Io): boolean {
   try {
     daemonAddress(choice, io)
     return true
@@ -107,7 +107,7 @@ function hasFolder(choice: HostChoice, io: Io): boolean {
 }
 
 /** Creates a host in this process. Disposing the result closes it. */
-export async function hostHere(
+export async function createLocalHost(
   service: HostService,
   name: string,
   close: () => PromiseLike<void> = () => service.close(),

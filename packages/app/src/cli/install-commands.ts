@@ -1,17 +1,17 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { InstallOptions } from '../commands/install.ts'
 import type { RegistryCommandOptions } from '../commands/registry.ts'
 import { type ExitCode, isRejection, usageError } from './exit.ts'
-import type { Io, Output } from './io.ts'
-import { envOption, jsonOption, storeOption } from './options.ts'
+import type { BeginCommand, Io } from './io.ts'
+import { envOption, jsonOption, storeOption, wholeNumber } from './options.ts'
 
-const registryWords = 'registry URL; default JACKFIELD_REGISTRY, or the official registry'
+const registryHelp = 'registry URL; default JACKFIELD_REGISTRY, or the official registry'
 
 /** Adds `registry`, `install` and `uninstall`. `command` is the part after `--`. */
 export function addInstallCommands(
   program: Command,
   io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
+  begin: BeginCommand,
   command: string[] | undefined,
 ): void {
   const registry = program.command('registry').description('Find published servers')
@@ -19,14 +19,14 @@ export function addInstallCommands(
     .command('search')
     .description('Search servers by name')
     .argument('[words...]')
-    .option('--registry <url>', registryWords)
-    .option('--limit <count>', 'maximum number of results', limit, 30)
+    .option('--registry <url>', registryHelp)
+    .option('--limit <count>', 'maximum number of results', wholeNumber(100), 30)
     .option('--cursor <cursor>', 'continue after a page')
     .addOption(jsonOption())
     .action(async (words: string[], options: RegistryCommandOptions) => {
       const { output, end } = begin(options.json === true)
       end(
-        await usable(async () =>
+        await withUsageErrors(async () =>
           (await import('../commands/registry.ts')).searchRegistry(words, options, io, output),
         ),
       )
@@ -35,13 +35,13 @@ export function addInstallCommands(
     .command('show')
     .description('Show a server and what installing it would run')
     .argument('[name[@version]]')
-    .option('--registry <url>', registryWords)
+    .option('--registry <url>', registryHelp)
     .addOption(jsonOption())
     .action(async (name: string | undefined, options: RegistryCommandOptions) => {
       const { output, end } = begin(options.json === true)
       const words = name === undefined ? [] : [name]
       end(
-        await usable(async () =>
+        await withUsageErrors(async () =>
           (await import('../commands/registry.ts')).showRegistry(words, options, io, output),
         ),
       )
@@ -56,13 +56,13 @@ export function addInstallCommands(
     .addOption(envOption())
     .option('--yes', 'install it without asking')
     .option('--no-start', 'do not start it')
-    .option('--registry <url>', registryWords)
+    .option('--registry <url>', registryHelp)
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (words: string[], options: InstallOptions) => {
       const { output, end } = begin(options.json === true)
       end(
-        await usable(async () =>
+        await withUsageErrors(async () =>
           (await import('../commands/install.ts')).install(words, command, options, io, output),
         ),
       )
@@ -76,21 +76,15 @@ export function addInstallCommands(
       const { output, end } = begin(options.json === true)
       const words = name === undefined ? [] : [name]
       end(
-        await usable(async () =>
+        await withUsageErrors(async () =>
           (await import('../commands/install.ts')).uninstall(words, options, io, output),
         ),
       )
     })
 }
 
-function limit(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value > 0 && value <= 100) return value
-  throw new InvalidArgumentError('It must be a whole number from 1 to 100.')
-}
-
 /** A server that cannot be installed as requested is a usage error. */
-async function usable(work: () => Promise<ExitCode>): Promise<ExitCode> {
+async function withUsageErrors(work: () => Promise<ExitCode>): Promise<ExitCode> {
   try {
     return await work()
   } catch (error) {

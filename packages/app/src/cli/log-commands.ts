@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { ExportOptions, LogOptions, RecordOptions } from '../commands/log.ts'
-import { type ExitCode, usageError } from './exit.ts'
-import type { Io, Output } from './io.ts'
-import { jsonOption, storeOption } from './options.ts'
+import { usageError } from './exit.ts'
+import type { BeginCommand, Io } from './io.ts'
+import { jsonOption, storeOption, wholeNumber } from './options.ts'
 
 const filterHelp = `
 A filter is a list of these conditions, all of which must hold; a - before a condition negates it:
@@ -10,11 +10,7 @@ A filter is a list of these conditions, all of which must hold; a - before a con
   dur:>500 dur:1s..2s bytes:>10kb since:1h until:2027-01-31 id:12 row:7 cause:12 text:"not found" or only words`
 
 /** Adds `log`, `record` and `serve-recording`. `begin` receives whether the result is JSON, and returns the output. */
-export function addLogCommands(
-  program: Command,
-  io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
-): void {
+export function addLogCommands(program: Command, io: Io, begin: BeginCommand): void {
   const load = () => import('../commands/log.ts')
   const log = program
     .command('log')
@@ -41,7 +37,7 @@ export function addLogCommands(
     .option('--timeline', 'one column per server')
     .option('--stats', 'show counts, errors, durations and tokens')
     .option('--follow', 'follow new events until Ctrl+C')
-    .option('--limit <count>', 'maximum number of events', whole)
+    .option('--limit <count>', 'maximum number of events', wholeNumber())
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (words: string[], options: LogOptions) => {
@@ -85,10 +81,4 @@ export function addLogCommands(
       const { output, end } = begin(false)
       end(await (await import('../commands/serve-recording.ts')).serveRecording(file, server, io, output))
     })
-}
-
-function whole(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value > 0) return value
-  throw new InvalidArgumentError('It must be a whole number above 0.')
 }

@@ -1,15 +1,10 @@
 import type { Command } from 'commander'
 import type { LoginOptions } from '../commands/login.ts'
-import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
+import type { BeginCommand, Io } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 
 /** Adds `login` and `logout`. `begin` receives whether the result is JSON, and returns the output. */
-export function addLoginCommands(
-  program: Command,
-  io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
-): void {
+export function addLoginCommands(program: Command, io: Io, begin: BeginCommand): void {
   const load = () => import('../commands/login.ts')
   const createCommand = (name: string, description: string): Command =>
     withConfigOptions(program.command(name).usage('[options] <server>'))

@@ -11,7 +11,7 @@ export function modelsInUse(
   option: string | undefined,
   configured: readonly string[],
 ): readonly [Model, ...Model[]] {
-  const wanted = option ?? env.JACKFIELD_MODEL ?? configured[0]
+  const requested = option ?? env.JACKFIELD_MODEL ?? configured[0]
   const setting =
     option !== undefined
       ? '--model'
@@ -20,7 +20,7 @@ export function modelsInUse(
         : 'jackfield.models'
   try {
     const [first = offlineModel, ...rest] = modelsFromEnvironment(
-      { ...env, JACKFIELD_MODEL: wanted },
+      { ...env, JACKFIELD_MODEL: requested },
       setting,
     )
     const others = [...configured.flatMap((id) => modelNamed(env, id)), ...rest]
@@ -33,7 +33,7 @@ export function modelsInUse(
 }
 
 /** The models for a conversation. Without a setting or a key, it uses a local Ollama server before the offline planner. */
-export async function modelsToTalkTo(
+export async function conversationModels(
   env: NodeJS.ProcessEnv,
   option: string | undefined,
   configured: readonly string[],

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 
 /** The options of the running command that select its servers and its store, so that suggested commands have them too. */
-export const selection = new AsyncLocalStorage<readonly string[]>()
+export const serverSelection = new AsyncLocalStorage<readonly string[]>()
 
 /** These options, with their values, among the words of a command line. */
-export function selectionIn(words: readonly string[]): readonly string[] {
+export function selectionOptionsIn(words: readonly string[]): readonly string[] {
   return words.flatMap((word, n) => {
     const value = words[n + 1]
     if (word === '--discover' || /^--(?:config|profile|store)=/.test(word)) return [word]
@@ -70,4 +70,14 @@ export function withContentOptions(command: Command): Command {
       ).choices(['json', 'markdown', 'raw']),
     )
     .option('--save-media <folder>', 'write images, audio and other binary data to new files in this folder')
+}
+
+/** A parser of option values that are whole numbers from 1 to `max`. @throws InvalidArgumentError for every other text */
+export function wholeNumber(max = Number.POSITIVE_INFINITY): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (Number.isInteger(value) && value > 0 && value <= max) return value
+    const range = max === Number.POSITIVE_INFINITY ? 'above 0' : `from 1 to ${max}`
+    throw new InvalidArgumentError(`It must be a whole number ${range}.`)
+  }
 }

@@ -3,23 +3,16 @@ import type { ActivityOptions, PruneOptions, VerifyOptions } from '../commands/a
 import type { CommandContext } from '../commands/context.ts'
 import type { ExplainOptions, PolicyOptions, PreviewOptions } from '../commands/policy.ts'
 import type { StoreOptions } from '../commands/store.ts'
-import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import type { BeginCommand, Io } from './io.ts'
+import { jsonOption, storeOption, wholeNumber, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
-
-/** Output of a command, and how its exit code is set. */
-interface Run {
-  output: Output
-  end: (code: ExitCode) => void
-}
 
 export interface PolicyCommandDeps {
   io: Io
   /** The words after `--`. */
   command: string[] | undefined
   /** Receives whether the result is JSON. */
-  begin: (json: boolean) => Run
+  begin: BeginCommand
   withServerOptions: (command: Command) => Command
 }
 
@@ -97,7 +90,7 @@ function addActivity(program: Command, { io, begin }: PolicyCommandDeps): void {
     .command('list', { isDefault: true })
     .description('List the newest rows')
     .option('--server <name>', 'only this server')
-    .option('--limit <count>', 'maximum number of rows', whole, 50)
+    .option('--limit <count>', 'maximum number of rows', wholeNumber(), 50)
     .addOption(storeOption())
     .addOption(jsonOption())
     .action(async (options: ActivityOptions) => {
@@ -139,12 +132,6 @@ function addStore(program: Command, { io, begin }: PolicyCommandDeps): void {
       const { setAside } = await import('../commands/store.ts')
       end(setAside(options, io, output))
     })
-}
-
-function whole(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value > 0) return value
-  throw new InvalidArgumentError('It must be a whole number above 0.')
 }
 
 function positive(text: string): number {

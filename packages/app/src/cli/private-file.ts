@@ -19,7 +19,7 @@ export function writePrivateFile(file: string, text: string): void {
 }
 
 /** Like `writePrivateFile`, for a stream of chunks. */
-export async function writePrivatePieces(file: string, pieces: AsyncIterable<string>): Promise<void> {
+export async function writePrivateChunks(file: string, pieces: AsyncIterable<string>): Promise<void> {
   let opened: number | undefined
   try {
     for await (const piece of pieces) {

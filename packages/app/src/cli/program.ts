@@ -9,7 +9,7 @@ import type { StartOptions } from '../start/command.ts'
 import { addCompletionCommands } from './completion-commands.ts'
 import { addConfigCommands } from './config-commands.ts'
 import { addDaemonCommands } from './daemon-commands.ts'
-import { ExitCode, interruptedBy, usageError } from './exit.ts'
+import { ExitCode, interruptionCode, usageError } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
 import { answersHelp, completeHelp, groupCommands, modelHelp, programHelp } from './help.ts'
 import { addInstallCommands } from './install-commands.ts'
@@ -20,9 +20,10 @@ import {
   envOption,
   jsonOption,
   noStoreOption,
-  selection,
-  selectionIn,
+  selectionOptionsIn,
+  serverSelection,
   storeOption,
+  wholeNumber,
   withConfigOptions,
   withContentOptions,
 } from './options.ts'
@@ -35,9 +36,9 @@ import { refuseForeignCommand } from './unknown-word.ts'
 import { version } from './version.ts'
 import { addWebCommands } from './web-commands.ts'
 
-const about = 'Command line for MCP servers: list, call, read, watch and chat.'
+const programDescription = 'Command line for MCP servers: list, call, read, watch and chat.'
 
-const more = `
+const programHelpText = `
 The help of a command has examples: jackfield help call. Options that most commands share: jackfield help options.
 
 A <target> is a server named in the config, a URL, or left out when a command follows --:
@@ -81,25 +82,25 @@ export function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const dashes = argv.indexOf('--')
   const own = dashes === -1 ? argv : argv.slice(0, dashes)
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
-  return selection.run(selectionIn(own), () => runCommand(own, command, io))
+  return serverSelection.run(selectionOptionsIn(own), () => runCommand(own, command, io))
 }
 
 /** `command`: the words after `--`. */
 async function runCommand(
   own: readonly string[],
   command: string[] | undefined,
-  given: Io,
+  commandIo: Io,
 ): Promise<ExitCode> {
   let code: ExitCode = ExitCode.done
   let json = false
   let hasTimeout = false
   const isJson = wantsJson(own)
-  const io: Io = { ...given, json: isJson }
+  const io: Io = { ...commandIo, json: isJson }
   const program = new Command('jackfield')
-    .description(about)
+    .description(programDescription)
     .version(version)
     .helpCommand(true)
-    .addHelpText('after', more)
+    .addHelpText('after', programHelpText)
     .showHelpAfterError('Try --help.')
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
@@ -112,7 +113,7 @@ async function runCommand(
   /** Commands that can start the server of a command after `--`. */
   const startingCommands = new Set(['install', 'policy', 'completion'])
   program.hook('preAction', async (_, action) => {
-    const { name, words } = topLevel(action)
+    const { name, words } = topLevelCommand(action)
     if (command === undefined || startingCommands.has(name)) return
     const { shellWord } = await import('../forms/later.ts')
     const { oneLine } = await import('../output/sanitize.ts')
@@ -122,7 +123,7 @@ async function runCommand(
   })
 
   /** Adds a command for one server. Its module is imported on use, so that help and usage errors stay fast. */
-  function server<O extends ServerOptions>(
+  function addServerCommand<O extends ServerOptions>(
     usage: string,
     description: string,
     load: () => Promise<(context: CommandContext<O>) => Promise<ExitCode>>,
@@ -148,35 +149,37 @@ async function runCommand(
   }
 
   const lists = () => import('../commands/list.ts')
-  server(
+  addServerCommand(
     'tools [target] [tool]',
     'List tools of one server or all configured servers, or show one tool in full',
     async () => (await lists()).tools,
     (subcommand) => subcommand.option('--meter', 'show how many tokens the definitions take, by server'),
   )
-  server(
+  addServerCommand(
     'search <words...>',
     'Search tools of all configured servers by what they do',
     async () => (await import('../commands/search.ts')).search,
-    (subcommand) => serverNames(subcommand).option('--limit <count>', 'maximum number of results', count, 10),
+    (subcommand) =>
+      serverNames(subcommand).option('--limit <count>', 'maximum number of results', wholeNumber(), 10),
   )
-  server(
+  addServerCommand(
     'find <words...>',
     'Search resources, resource templates and prompts of all configured servers, and texts that were read',
     async () => (await import('../commands/find.ts')).find,
-    (subcommand) => serverNames(subcommand).option('--limit <count>', 'maximum number of results', count, 20),
+    (subcommand) =>
+      serverNames(subcommand).option('--limit <count>', 'maximum number of results', wholeNumber(), 20),
   )
-  server(
+  addServerCommand(
     'run <file>',
     'Run a JavaScript or TypeScript program that calls tools of the configured servers',
     async () => (await import('../commands/run.ts')).run,
     (subcommand) =>
       serverNames(subcommand)
         .option('--types', 'print the type declarations of the API it can use')
-        .option('--max-calls <count>', 'maximum number of tool calls', count, 200)
+        .option('--max-calls <count>', 'maximum number of tool calls', wholeNumber(), 200)
         .addHelpText('after', programHelp),
   )
-  server(
+  addServerCommand(
     'generate <client|cli> <target>',
     'Generate a typed client (TypeScript) or a command line from the tools of a server',
     async () => (await import('../commands/generate.ts')).generate,
@@ -185,18 +188,18 @@ async function runCommand(
         .option('-o, --output-file <file>', 'write the code to a file instead of stdout')
         .option('--check', 'write nothing; exit with 1 if the file is out of date'),
   )
-  server(
+  addServerCommand(
     'resources [target]',
     'List resources and resource templates of one server or all configured servers',
     async () => (await lists()).resources,
     (subcommand) => subcommand.option('--tree', 'show a tree by server and URI path'),
   )
-  server(
+  addServerCommand(
     'prompts [target]',
     'List prompts of one server or all configured servers',
     async () => (await lists()).prompts,
   )
-  server(
+  addServerCommand(
     'call <target> <tool> [key=value...]',
     'Call a tool',
     async () => (await import('../commands/call.ts')).call,
@@ -210,14 +213,14 @@ async function runCommand(
         )
         .addHelpText('after', answersHelp),
   )
-  server(
+  addServerCommand(
     'read <target> <uri>',
     'Read a resource',
     async () => (await import('../commands/read.ts')).read,
     (subcommand) =>
       withContentOptions(subcommand).option('-o, --output-file <file>', 'write the contents to a file'),
   )
-  server(
+  addServerCommand(
     'prompt <target> <name> [key=value...]',
     'Get a prompt',
     async () => (await import('../commands/prompt.ts')).prompt,
@@ -227,12 +230,12 @@ async function runCommand(
         'show what a model would get, with an estimate of tokens',
       ),
   )
-  server(
+  addServerCommand(
     'complete <target> <prompt|template> <argument> <value> [key=value...]',
     'Complete an argument of a prompt or resource template; key=value are arguments already chosen',
     async () => (await import('../commands/complete.ts')).complete,
   )
-  server(
+  addServerCommand(
     'watch <target> [uri...]',
     'Watch for changes until Ctrl+C',
     async () => (await import('../commands/watch.ts')).watch,
@@ -251,7 +254,7 @@ async function runCommand(
       code = await servers(options, io, createOutput(io, json))
     })
 
-  server(
+  addServerCommand(
     'doctor [target]',
     'Diagnose one server or all configured servers step by step and suggest fixes',
     async () => (await import('../commands/doctor.ts')).doctor,
@@ -276,7 +279,7 @@ async function runCommand(
       return { output: createOutput(io, json), end: (given) => (code = given) }
     })
 
-  server(
+  addServerCommand(
     'replay <id|file> [key=value...]',
     'Repeat a request of the log and compare the results',
     async () => (await import('../commands/replay.ts')).replay,
@@ -285,7 +288,7 @@ async function runCommand(
         .option('--edit', 'edit its arguments first')
         .option('--save <file>', 'save it with its result, to run it as a test'),
   )
-  server(
+  addServerCommand(
     'respond <id>',
     'Answer a question in the inbox; if its program has exited, the call continues here',
     async () => (await import('../commands/respond.ts')).respond,
@@ -352,7 +355,7 @@ async function runCommand(
     .option(
       '--max-calls <count>',
       'maximum number of tool calls per message; the model then waits for you to continue (default: 200)',
-      count,
+      wholeNumber(),
     )
     .option('--no-context', 'do not include resources that servers mark as important for a model')
     .option('--resume [id]', 'resume a saved conversation; without an id, the last one')
@@ -393,7 +396,7 @@ async function runCommand(
     await checkFirstWords(program, own)
     await program.parseAsync([...own], { from: 'user' })
     // Also for a command that runs until it is interrupted, such as watch: scripts see which signal ended it.
-    return interruptedBy(io.signal) ?? code
+    return interruptionCode(io.signal) ?? code
   } catch (error) {
     // Commander has already printed its error or the help.
     if (error instanceof CommanderError) {
@@ -405,7 +408,7 @@ async function runCommand(
       return ExitCode.usage
     }
     const { failureOf, failureText } = await import('./failure.ts')
-    const failure = failureOf(error, interruptedBy(io.signal), hasTimeout)
+    const failure = failureOf(error, interruptionCode(io.signal), hasTimeout)
     const { exitCode, ...printed } = failure
     io.stderr.write(json || isJson ? `${exactJson({ error: printed })}\n` : `${failureText(failure)}\n`)
     return exitCode
@@ -413,7 +416,7 @@ async function runCommand(
 }
 
 /** The name of the first command of a command line, and the names of it and its subcommands. */
-function topLevel(command: Command): { name: string; words: string } {
+function topLevelCommand(command: Command): { name: string; words: string } {
   const names: string[] = []
   for (let at: Command | null = command; at?.parent != null; at = at.parent) names.unshift(at.name())
   return { name: names[0] ?? '', words: names.join(' ') }
@@ -452,7 +455,7 @@ function withSharedOptions(command: Command): Command {
     .option('--header <header...>', "header for a URL target, as 'Name: value'")
     .option('--era <era>', 'auto, modern (2026-07-28) or legacy (earlier revisions)')
     .option('--revision <date>', 'use only this protocol revision')
-    .option('--timeout <seconds>', 'timeout without a response or progress, in seconds', seconds)
+    .option('--timeout <seconds>', 'timeout without a response or progress, in seconds', positiveSeconds)
     .option('-v, --verbose', 'show protocol messages and the stderr of the server')
 }
 
@@ -460,13 +463,7 @@ function serverNames(command: Command): Command {
   return command.option('--server <name...>', 'only these servers')
 }
 
-function count(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value > 0) return value
-  throw new InvalidArgumentError('It must be a whole number above 0.')
-}
-
-function seconds(text: string): number {
+function positiveSeconds(text: string): number {
   const value = Number(text)
   if (Number.isFinite(value) && value > 0) return value
   throw new InvalidArgumentError('It must be a number of seconds.')

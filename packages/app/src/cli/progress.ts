@@ -3,7 +3,7 @@ import { oneLine } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
 import type { TextStream } from './io.ts'
 
-const bar = 24
+const barColumns = 24
 
 /** Shows the progress of a call on one line of a terminal; does nothing without a terminal. */
 export function progressLine(stream: TextStream): {
@@ -31,6 +31,6 @@ export function progressText({ progress, total, message }: ProgressReport): stri
   const words = message === undefined ? '' : ` ${oneLine(message)}`
   if (total === undefined || !(total > 0)) return `${progress}${words}`
   const share = Math.min(1, Math.max(0, progress / total))
-  const full = Math.round(share * bar)
-  return `${'█'.repeat(full)}${'░'.repeat(bar - full)} ${Math.round(share * 100)}%${words}`
+  const full = Math.round(share * barColumns)
+  return `${'█'.repeat(full)}${'░'.repeat(barColumns - full)} ${Math.round(share * 100)}%${words}`
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { RootsOptions, rootsVerbs } from '../commands/roots.ts'
-import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
+import type { BeginCommand, Io } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 
 const verbs: readonly [name: keyof typeof rootsVerbs, usage: string, does: string][] = [
@@ -16,11 +15,7 @@ const verbs: readonly [name: keyof typeof rootsVerbs, usage: string, does: strin
 ]
 
 /** Adds `roots` with its subcommands. `begin` receives whether the result is JSON, and returns the output. */
-export function addRootsCommands(
-  program: Command,
-  io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
-): void {
+export function addRootsCommands(program: Command, io: Io, begin: BeginCommand): void {
   const command = program.command('roots').description('Show and manage folders that servers may see (roots)')
   const run = (verb: keyof typeof rootsVerbs, subcommand: Command): void => {
     withConfigOptions(subcommand)

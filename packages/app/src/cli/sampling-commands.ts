@@ -1,16 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { RankOptions, SamplingOptions } from '../commands/sampling.ts'
-import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
+import type { BeginCommand, Io } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
 /** Adds `sampling` with its subcommands. `begin` receives whether the result is JSON, and returns the output. */
-export function addSamplingCommands(
-  program: Command,
-  io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
-): void {
+export function addSamplingCommands(program: Command, io: Io, begin: BeginCommand): void {
   const load = () => import('../commands/sampling.ts')
   const sampling = withConfigOptions(
     program

@@ -21,38 +21,38 @@ export type SecretsIo = Pick<Io, 'env' | 'cwd' | 'stderr' | 'json'>
  * opened before the first read or write.
  */
 export function secretStore(io: SecretsIo): SecretStore {
-  const store = sealedSecrets(join(dataFolder(io), 'secrets'), keyFrom(io))
+  const store = sealedSecrets(join(dataFolder(io), 'secrets'), secretKeyFrom(io))
   const isRequired = io.env.JACKFIELD_KEYCHAIN === 'required' && store.kind.includes('keychain')
   /** A missing keychain that is required is an error, not an empty store. */
   const opened = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (isRequired) await explained(store.ready())
-    return explained(work())
+    if (isRequired) await withKeychainAdvice(store.ready())
+    return withKeychainAdvice(work())
   }
   return {
     get kind() {
       return store.kind
     },
-    ready: () => explained(store.ready()),
+    ready: () => withKeychainAdvice(store.ready()),
     names: () => opened(() => store.names()),
     readable: async () => (await store.readable?.()) ?? [],
     get: (name) => opened(() => store.get(name)),
-    set: (name, value) => explained(store.set(name, value)),
+    set: (name, value) => withKeychainAdvice(store.set(name, value)),
     remove: (name) => opened(() => store.remove(name)),
   }
 }
 
 /** Opens the store of login tokens, sealed with the same key as secrets. */
 export function credentialStore(io: SecretsIo): CredentialStore {
-  const store = sealedCredentials(join(dataFolder(io), 'credentials'), keyFrom(io))
+  const store = sealedCredentials(join(dataFolder(io), 'credentials'), secretKeyFrom(io))
   return {
-    get: (key) => explained(store.get(key)),
-    set: (key, value) => explained(store.set(key, value)),
-    delete: (key) => explained(store.delete(key)),
-    exclusive: (key, work, signal) => explained(store.exclusive(key, work, signal)),
+    get: (key) => withKeychainAdvice(store.get(key)),
+    set: (key, value) => withKeychainAdvice(store.set(key, value)),
+    delete: (key) => withKeychainAdvice(store.delete(key)),
+    exclusive: (key, work, signal) => withKeychainAdvice(store.exclusive(key, work, signal)),
   }
 }
 
-async function explained<T>(work: Promise<T>): Promise<T> {
+async function withKeychainAdvice<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
@@ -67,7 +67,7 @@ async function explained<T>(work: Promise<T>): Promise<T> {
 /** One key for all stores of a run, so that the keychain is opened once. */
 const systemKeys = new WeakMap<NodeJS.ProcessEnv, SystemKey>()
 
-function keyFrom(io: SecretsIo): SecretKey {
+function secretKeyFrom(io: SecretsIo): SecretKey {
   const { JACKFIELD_PASSPHRASE: text, JACKFIELD_KEY_FILE: file, JACKFIELD_KEYCHAIN: keychain = '' } = io.env
   if (text !== undefined && text !== '') return { kind: 'passphrase', text }
   if (file !== undefined && file !== '') return { kind: 'key file', file: resolve(io.cwd, file) }

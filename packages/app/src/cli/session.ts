@@ -24,14 +24,14 @@ import { createWarnings, type Warnings } from '../output/warnings.ts'
 import type { Answers } from '../surface/answers-file.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
-import { CliError, ExitCode, inSeconds, isAboutKey } from './exit.ts'
-import { hostHere, type OpenHost, onNotice, openHost, usesDaemon } from './host.ts'
+import { CliError, ExitCode, inSeconds, isMissingKey } from './exit.ts'
+import { createLocalHost, type OpenHost, onNotice, openHost, usesDaemon } from './host.ts'
 import { type Io, isInteractive, type Output } from './io.ts'
 import { revisionsFor } from './revisions.ts'
 import { type ConfigChoice, fixesFor, type Target } from './target.ts'
 
 const connectTimeoutMs = 30_000
-const maxLines = 50
+const maxStderrChunks = 50
 
 export interface SessionOptions extends ConfigChoice {
   era?: string
@@ -45,8 +45,8 @@ export interface SessionOptions extends ConfigChoice {
   surface?: Surface
   /** Called before a question is drawn at the terminal, and after it is answered. */
   onAsking?: (begins: boolean) => void
-  /** Uses a host in this process; see `ownHost`. */
-  own?: true
+  /** Uses a host in this process; see `localHost`. */
+  isLocal?: true
 }
 
 /** The server lists requested by the command. */
@@ -70,7 +70,7 @@ export interface Session extends AsyncDisposable {
   stderr(): string
   /** The user at the terminal, if questions are asked there. */
   readonly person: TerminalSurface | undefined
-  /** The host itself, if it is in this process; see `ownHost`. */
+  /** The host itself, if it is in this process; see `localHost`. */
   readonly host: Host | undefined
 }
 
@@ -87,9 +87,9 @@ export async function openSession(
   output: Output,
 ): Promise<Session> {
   io.signal.throwIfAborted()
-  if (!isShared(target, options, io)) return await ownSession(target, lists, options, io, output)
+  if (!isShared(target, options, io)) return await openLocalSession(target, lists, options, io, output)
   const open = await openHost(options, 'jackfield', io)
-  return await connected(
+  return await connectTarget(
     target,
     { ...open, host: undefined },
     surfaceFor(io, options, options.onAsking),
@@ -100,16 +100,16 @@ export async function openSession(
   )
 }
 
-/** The host of a session opened with `own`. */
-export function ownHost({ host }: Pick<Session, 'host'>): Host {
+/** The host of a session opened with `isLocal`. */
+export function localHost({ host }: Pick<Session, 'host'>): Host {
   if (host === undefined) throw new Error('The host is shared.')
   return host
 }
 
 /** Whether the host process of this folder has the server as this command needs it. */
 function isShared({ server, config }: Target, options: SessionOptions, io: Io): boolean {
-  const { answers, surface, era, revision, verbose, timeout, own } = options
-  const isOwn = [answers, surface, era, revision, verbose, timeout, own].some(
+  const { answers, surface, era, revision, verbose, timeout, isLocal } = options
+  const isOwn = [answers, surface, era, revision, verbose, timeout, isLocal].some(
     (option) => option !== undefined,
   )
   return (
@@ -122,7 +122,7 @@ function isShared({ server, config }: Target, options: SessionOptions, io: Io): 
 }
 
 /** Opens a session on a host in this process that has no other server. */
-async function ownSession(
+async function openLocalSession(
   target: Target,
   lists: NonNullable<HostConnectOptions['lists']>,
   options: SessionOptions,
@@ -131,14 +131,14 @@ async function ownSession(
 ): Promise<Session> {
   const revisions = revisionsFor(options)
   const person = surfaceFor(io, options, options.onAsking)
-  const given =
+  const answersSurface =
     options.answers === undefined
       ? options.surface
       : (await import('../surface/answers-file.ts')).answersSurface(options.answers, (message) =>
           output.note(message),
         )
-  const asked = given === undefined ? person : undefined
-  const hasNoSurface = given === undefined && asked === undefined
+  const asked = answersSurface === undefined ? person : undefined
+  const hasNoSurface = answersSurface === undefined && asked === undefined
   const timeoutMs = options.timeout === undefined ? undefined : options.timeout * 1000
   const { createService } = await import('../daemon/service.ts')
   const created = await createService(options, io, {
@@ -154,11 +154,13 @@ async function ownSession(
       },
     },
     models:
-      hasNoSurface && !approves(target) ? [] : [...(await modelsFor(options.answers, target.config, io))],
+      hasNoSurface && !allowsSampling(target)
+        ? []
+        : [...(await modelsFor(options.answers, target.config, io))],
     ...(target.isTyped === true && { unpinned: [target.name] }),
     connectTimeoutMs: timeoutMs ?? target.config?.limits.connectTimeoutMs ?? connectTimeoutMs,
     ...(timeoutMs !== undefined && { callTimeoutMs: timeoutMs }),
-    ...(given !== undefined && { surface: given }),
+    ...(answersSurface !== undefined && { surface: answersSurface }),
     ...(hasNoSurface && { surface: { name: 'nobody', show: {} } }),
     connect: {
       lists,
@@ -170,12 +172,12 @@ async function ownSession(
       }),
     },
   })
-  const open = await hostHere(created.service, 'jackfield', () => created[Symbol.asyncDispose]())
-  return await connected(target, open, asked, lists, options, io, output)
+  const open = await createLocalHost(created.service, 'jackfield', () => created[Symbol.asyncDispose]())
+  return await connectTarget(target, open, asked, lists, options, io, output)
 }
 
 /** Connects the server and reads its lists; closes the host on failure. */
-async function connected(
+async function connectTarget(
   target: Target,
   open: OpenHost & { host: Host | undefined },
   person: TerminalSurface | undefined,
@@ -189,7 +191,7 @@ async function connected(
   const stderr: string[] = []
   const warnings = createWarnings((line, fixes) => noteWithFixes(output, line, fixes))
   const ends: (() => void)[] = [
-    writeNotice(client, target, options.verbose === true, stderr, warnings, io, output),
+    printNotices(client, target, options.verbose === true, stderr, warnings, io, output),
   ]
   const close = async (): Promise<void> => {
     for (const end of ends.splice(0)) end()
@@ -199,22 +201,23 @@ async function connected(
   const stop = (): void => void close()
   io.signal.addEventListener('abort', stop, { once: true })
   try {
-    const isMine = open.host === undefined ? { isMine: ofServer(client, name) } : {}
+    const isMine = open.host === undefined ? { isMine: isQuestionOf(client, name) } : {}
     const answering =
       person === undefined
         ? undefined
         : await answerQuestions(client, person, { ...isMine, note: output.note })
     if (answering !== undefined) ends.push(() => answering.stop())
     await client.call('servers.start', { servers: [name] }, { signal: io.signal })
-    await questionsAnswered(client, answering, io.signal)
+    await waitForAnswers(client, answering, io.signal)
     io.signal.throwIfAborted()
     const rows = await client.call('servers.list', {})
     const state = rows.find((row) => row.name === name)?.connection
-    if (state !== undefined && 'fixes' in state) throw await cannotConnect(target, state, options, stderr, io)
+    if (state !== undefined && 'fixes' in state)
+      throw await connectFailure(target, state, options, stderr, io)
     if (state?.state === 'degraded') {
       throw state.error === undefined ? new McpError('PROTOCOL', state.reason) : errorOf(state.error)
     }
-    const stale = state?.state === 'ready' ? await changedSince(target, state.sinceMs, io) : undefined
+    const stale = state?.state === 'ready' ? await fileChangedSince(target, state.sinceMs, io) : undefined
     if (stale !== undefined && open.host === undefined)
       output.note(
         `! ${oneLine(stale)} changed since ${oneLine(name)} was started, which still runs the previous version. To start it again: jackfield daemon stop`,
@@ -243,7 +246,11 @@ async function connected(
 }
 
 /** The file in the command line of a server that changed after its start; undefined if none did, as far as known. */
-async function changedSince({ server }: Target, sinceMs: number, { cwd }: Io): Promise<string | undefined> {
+async function fileChangedSince(
+  { server }: Target,
+  sinceMs: number,
+  { cwd }: Io,
+): Promise<string | undefined> {
   if ('url' in server) return undefined
   const folder = resolve(cwd, server.cwd ?? '.')
   for (const word of [server.command, ...(server.args ?? [])]) {
@@ -253,7 +260,7 @@ async function changedSince({ server }: Target, sinceMs: number, { cwd }: Io): P
   return undefined
 }
 
-/** Returns one list of a server. */
+/** Fetches the requested lists of a server; the others are empty. */
 export async function catalogOf(
   client: HostClient,
   server: string,
@@ -270,23 +277,23 @@ export async function catalogOf(
 }
 
 /** Questions of one server: from this client's runs, or about the server itself. */
-function ofServer(client: HostClient, server: string): (row: InboxRow) => boolean {
-  const own = new Set<number>()
+function isQuestionOf(client: HostClient, server: string): (row: InboxRow) => boolean {
+  const ownActivities = new Set<number>()
   client.subscribe('runs', {
     rows(view) {
-      for (const { activity } of view.values()) if (activity !== undefined) own.add(activity)
+      for (const { activity } of view.values()) if (activity !== undefined) ownActivities.add(activity)
     },
   })
   return ({ question, rows }) =>
     question.cause.server === server &&
-    (question.cause.conversation === undefined || rows.some((row) => own.has(row)))
+    (question.cause.conversation === undefined || rows.some((row) => ownActivities.has(row)))
 }
 
 /**
  * Runs an operation at the server and returns its result; `signal` stops it. `onRow` receives the run's row after each change.
  * @throws the error of the run
  */
-export async function finished<K extends RunRequest['kind']>(
+export async function runOperation<K extends RunRequest['kind']>(
   { client, person }: Pick<Session, 'client' | 'person'>,
   request: Extract<RunRequest, { kind: K }>,
   signal: AbortSignal,
@@ -314,8 +321,8 @@ export async function finished<K extends RunRequest['kind']>(
   }
 }
 
-/** Prints the server's messages until the returned function is called, and collects the end of its stderr in `said`. */
-function writeNotice(
+/** Prints the server's messages until the returned function is called, and collects the end of its stderr in `stderr`. */
+function printNotices(
   client: HostClient,
   target: Target,
   verbose: boolean,
@@ -326,11 +333,11 @@ function writeNotice(
 ): () => void {
   return onNotice(client, (notice) => {
     if ('server' in notice && notice.server === target.name)
-      writeEvent(notice, verbose, stderr, warnings, io, output)
+      printNotice(notice, verbose, stderr, warnings, io, output)
   })
 }
 
-function writeEvent(
+function printNotice(
   event: Notice,
   verbose: boolean,
   stderr: string[],
@@ -360,7 +367,7 @@ function writeEvent(
   if (event.type === 'stderr') {
     if (verbose) output.note(`${oneLine(event.server)}: ${plain(event.text).trimEnd()}`)
     else stderr.push(event.text)
-    if (stderr.length > maxLines) stderr.shift()
+    if (stderr.length > maxStderrChunks) stderr.shift()
   }
 }
 
@@ -385,7 +392,7 @@ export function surfaceFor(
 }
 
 /** The user at the terminal for read-only commands: confirms server starts, and answers no input requests. */
-export function observerFor(io: Io): TerminalSurface | undefined {
+export function observerSurfaceFor(io: Io): TerminalSurface | undefined {
   const person = surfaceFor(io)
   if (person === undefined) return undefined
   const { start, drift, login } = person.show
@@ -394,7 +401,7 @@ export function observerFor(io: Io): TerminalSurface | undefined {
 }
 
 /** Waits until no question is open at this terminal and no accepted login is in progress. */
-export async function questionsAnswered(
+export async function waitForAnswers(
   client: HostClient,
   asked: { settled(): Promise<boolean> } | undefined,
   signal: AbortSignal,
@@ -403,8 +410,8 @@ export async function questionsAnswered(
     // The host's response comes after the questions it asked before.
     const waited = await client.call('logins.wait', {}, { signal })
     await new Promise(setImmediate)
-    const had = (await asked?.settled()) === true
-    if (!waited && !had) return
+    const hadQuestions = (await asked?.settled()) === true
+    if (!waited && !hadQuestions) return
   }
 }
 
@@ -423,12 +430,12 @@ export async function modelsFor(
 }
 
 /** Whether the configuration allows sampling requests of the server without a user. */
-function approves({ name, config }: Target): boolean {
+function allowsSampling({ name, config }: Target): boolean {
   const servers = config?.sampling.servers ?? {}
   return Object.hasOwn(servers, name) && (servers[name]?.approve ?? []).length > 0
 }
 
-async function cannotConnect(
+async function connectFailure(
   target: Target,
   { reason, fixes, error }: Extract<ConnectionState, { fixes: readonly Fix[] }>,
   { era, revision, timeout }: SessionOptions,
@@ -440,33 +447,33 @@ async function cannotConnect(
   // The limit is that of the option, so a setting of the configuration would not change it.
   const isOwnLimit = error?.code === 'TIMEOUT' && timeout !== undefined
   const isAsked = error?.code === 'VERSION_MISMATCH' && asked !== undefined && asked !== 'auto'
-  const why = isAsked
+  const message = isAsked
     ? `it does not support ${option} ${asked}. Omit ${option} to negotiate a revision.`
     : error?.code === 'TIMEOUT'
       ? timeout === undefined
-        ? `${inSeconds(plain(error.message))}. --timeout <seconds> changes this limit.${silent(target)}`
-        : `it did not answer within ${timeout} s. Give a larger --timeout <seconds> if it is only slow.${silent(target)}`
+        ? `${inSeconds(plain(error.message))}. --timeout <seconds> changes this limit.${silentHint(target)}`
+        : `it did not answer within ${timeout} s. Give a larger --timeout <seconds> if it is only slow.${silentHint(target)}`
       : plain(error?.message ?? reason)
   const last = plain(stderrLines.join('')).trim().split('\n').slice(-8)
   // For a server that exited, the excerpt is already part of the error; a server that hangs has none.
   const stderr =
-    last[0] === '' || why.includes('It wrote to stderr: ')
+    last[0] === '' || message.includes('It wrote to stderr: ')
       ? ''
       : `\nIt wrote to stderr:\n  ${last.join('\n  ')}`
   const code = error?.code
-  const noKey = isAboutKey(error?.data)
+  const noKey = isMissingKey(error?.data)
   const hint = noKey
     ? ''
     : code === 'UNAUTHORIZED' && isUnconfiguredUrl(target) && !isForbidden(error?.data)
       ? sendsAuthorization(target)
         ? "\nIt did not accept the one of --header. A token is sent as: --header 'Authorization: Bearer <token>'"
         : "\nIf you have a token, add: --header 'Authorization: Bearer <token>'"
-      : await wantedVariables(target, `${why}\n${stderrLines.join('')}`, io)
+      : await missingVariablesHint(target, `${message}\n${stderrLines.join('')}`, io)
   // No connection was attempted: access to the secret has to be configured first.
   const exitCode = noKey ? ExitCode.usage : ExitCode.cannotConnect
-  return new CliError(exitCode, `Cannot connect to ${target.name}: ${why}${stderr}${hint}`, {
+  return new CliError(exitCode, `Cannot connect to ${target.name}: ${message}${stderr}${hint}`, {
     ...(code !== undefined && { code }),
-    fixes: isAsked ? [] : fixesFor(target, isOwnLimit ? fixes.filter(isNotAboutTime) : fixes),
+    fixes: isAsked ? [] : fixesFor(target, isOwnLimit ? fixes.filter(isNotTimeoutFix) : fixes),
   })
 }
 
@@ -477,12 +484,12 @@ function isForbidden(data: unknown): boolean {
 }
 
 /** What a program that runs and does not respond may be. */
-function silent({ server }: Target): string {
+function silentHint({ server }: Target): string {
   if ('url' in server) return ''
   return ' Its program runs, but sends no MCP message on stdout. If it serves HTTP, name its URL instead of the command.'
 }
 
-function isNotAboutTime(fix: Fix): boolean {
+function isNotTimeoutFix(fix: Fix): boolean {
   return !(fix.action === 'configure' && fix.setting === 'connectTimeoutMs')
 }
 
@@ -500,21 +507,25 @@ function sendsAuthorization({ server }: Target): boolean {
  * Advice when a server that failed to start named variables that are set here but were not passed to it. Only whole words in its
  * output count; nothing is guessed.
  */
-async function wantedVariables({ server, config }: Target, text: string, { env }: Io): Promise<string> {
+async function missingVariablesHint({ server, config }: Target, text: string, { env }: Io): Promise<string> {
   if ('url' in server) return ''
   const [{ machineVariables }, { defaultEnvironment }] = await Promise.all([
     import('@jackfield/host'),
     import('@jackfield/sdk/client/stdio'),
   ])
   const passed = machineVariables(env).flatMap(({ name, isCredential }) => (isCredential ? [] : [name]))
-  const given = new Set([...Object.keys(defaultEnvironment()), ...passed, ...Object.keys(server.env ?? {})])
+  const passedNames = new Set([
+    ...Object.keys(defaultEnvironment()),
+    ...passed,
+    ...Object.keys(server.env ?? {}),
+  ])
   const words = new Set(text.match(/\b[A-Za-z_]\w{2,}\b/g) ?? [])
-  const wanted = Object.keys(env).filter((name) => words.has(name) && !given.has(name))
-  if (wanted.length === 0) return ''
-  const head = `\nIts output names ${wanted.join(', ')}, set in your environment but not passed to it.`
+  const missing = Object.keys(env).filter((name) => words.has(name) && !passedNames.has(name))
+  if (missing.length === 0) return ''
+  const head = `\nIts output names ${missing.join(', ')}, set in your environment but not passed to it.`
   if (config === undefined) {
-    return `${head} Pass with: ${wanted.map((name) => `--env ${name}`).join(' ')}`
+    return `${head} Pass with: ${missing.map((name) => `--env ${name}`).join(' ')}`
   }
-  const entries = wanted.map((name) => `"${name}": "\${${name}}"`).join(', ')
+  const entries = missing.map((name) => `"${name}": "\${${name}}"`).join(', ')
   return `${head} Pass in the config with: "env": { ${entries} }`
 }

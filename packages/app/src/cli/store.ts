@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { usageError } from './exit.ts'
 import type { Io } from './io.ts'
-import { whyUnreadable } from './unreadable.ts'
+import { readErrorReason } from './unreadable.ts'
 
 /**
  * The store of the activity log and grants: the file of `--store`, `:memory:` with `--no-store`, or a file in the user's data
@@ -14,10 +14,10 @@ export function storeFile(option: string | undefined, io: Pick<Io, 'env' | 'cwd'
   if (option !== undefined) return resolve(io.cwd, option)
   const { HOME: home } = io.env
   // Creating a folder below a missing one in /proc never returns in Node, so the home folder is checked first.
-  const why = isXdg(io) || home === undefined ? undefined : whyNoFolder(home)
-  if (why !== undefined)
+  const problem = isXdg(io) || home === undefined ? undefined : folderProblem(home)
+  if (problem !== undefined)
     throw usageError(
-      `HOME is "${home}", which cannot be used: ${why}. Set HOME to your home folder, or name a file with --store. To run without a store, where a command offers it: --no-store.`,
+      `HOME is "${home}", which cannot be used: ${problem}. Set HOME to your home folder, or name a file with --store. To run without a store, where a command offers it: --no-store.`,
     )
   return join(dataFolder(io), 'activity.db')
 }
@@ -38,11 +38,11 @@ function isXdg({ env }: Pick<Io, 'env'>): boolean {
   return env.XDG_DATA_HOME !== undefined && isAbsolute(env.XDG_DATA_HOME)
 }
 
-function whyNoFolder(path: string): string | undefined {
+function folderProblem(path: string): string | undefined {
   try {
     return statSync(path).isDirectory() ? undefined : 'it is not a folder'
   } catch (error) {
-    return whyUnreadable(error)
+    return readErrorReason(error)
   }
 }
 

@@ -17,7 +17,7 @@ export interface Target {
 }
 
 /** How a command names the server of a target: without a configuration, by its URL. */
-export function wordFor({ name, server, config }: Target): string {
+export function targetArgument({ name, server, config }: Target): string {
   return config === undefined && 'url' in server ? server.url : name
 }
 
@@ -25,7 +25,7 @@ export function wordFor({ name, server, config }: Target): string {
 export function fixesFor(target: Target, fixes: readonly Fix[]): readonly Fix[] {
   if (target.config !== undefined) return fixes
   if (!('url' in target.server)) return []
-  const server = wordFor(target)
+  const server = targetArgument(target)
   return fixes.flatMap((fix) =>
     fix.action === 'sign-in' || fix.action === 'diagnose' ? [{ ...fix, server }] : [],
   )
@@ -69,7 +69,7 @@ export function hasErrors({ problems }: Pick<LayeredConfig, 'problems'>): boolea
 }
 
 /** The message for a configuration without a server that could be used. */
-export function noServersIn(file: string, config: Pick<LayeredConfig, 'problems'>): string {
+export function noServersMessage(file: string, config: Pick<LayeredConfig, 'problems'>): string {
   return hasErrors(config)
     ? `No server of ${file} can be used. Correct what is reported above.`
     : `${file} names no servers.\n${serverHints}`
@@ -85,7 +85,7 @@ export async function readTarget(
     const [program, ...args] = command
     if (program === undefined)
       throw usageError('Nothing follows --. Write the command that starts the server after it.')
-    const env = variablesOf(options.env, (name) => valueHere(name, io))
+    const env = parseVariables(options.env, (name) => environmentValue(name, io))
     return {
       target: {
         name: nameOfCommand(command),
@@ -107,7 +107,7 @@ export async function readTarget(
   }
   if (/^https?:\/\//i.test(given)) return { target: urlTarget(given, options.header ?? []), rest }
   const { name, tool } = await splitName(given, options, io)
-  const target = await configured({ name, given, isSplit: tool !== undefined }, options, io)
+  const target = await configuredTarget({ name, given, isSplit: tool !== undefined }, options, io)
   return { target, rest: tool === undefined ? rest : [tool, ...rest] }
 }
 
@@ -131,14 +131,14 @@ async function splitName(
 }
 
 /** The server part of `server.tool`, when no server has the whole as its name. */
-function serverIn(given: string): string {
+function serverPart(given: string): string {
   return /^(.+?)(?:[.]|__)[^.]+$/.exec(given)?.[1] ?? given
 }
 
-/** Parses `--env`; `bare` returns the value of a variable written without one. */
-export function variablesOf(
+/** Parses `--env`; `inheritedValue` returns the value of a variable written without one. */
+export function parseVariables(
   words: readonly string[] | undefined,
-  bare: (name: string) => string,
+  inheritedValue: (name: string) => string,
 ): Record<string, string> | undefined {
   return (
     words &&
@@ -147,13 +147,13 @@ export function variablesOf(
         const [, name, value] = /^([^=]+)(?:=(.*))?$/s.exec(word) ?? []
         if (name === undefined)
           throw usageError(`--env ${oneLine(word)} has no variable name. Write NAME=value, or NAME.`)
-        return [name, value ?? bare(name)]
+        return [name, value ?? inheritedValue(name)]
       }),
     )
   )
 }
 
-function valueHere(name: string, { env }: Pick<Io, 'env'>): string {
+function environmentValue(name: string, { env }: Pick<Io, 'env'>): string {
   const value = env[name]
   if (value !== undefined) return value
   throw usageError(
@@ -202,9 +202,9 @@ export async function readConfig(
 
 /** A problem as one line: file, line, column and advice. */
 export function problemLine({ file, line, path, message }: LayeredConfig['problems'][number]): string {
-  const at = line === undefined ? file : `${file}:${line}`
+  const location = line === undefined ? file : `${file}:${line}`
   const member = path === '' ? '' : `${path}${message.startsWith('the ') ? ':' : ''} `
-  return oneLine(`${at}: ${member}${message}`)
+  return oneLine(`${location}: ${member}${message}`)
 }
 
 /** What is wrong with a word that looks like an address; undefined for a name. */
@@ -222,7 +222,7 @@ function addressProblem(given: string): string | undefined {
 }
 
 /** `given`: the typed word; `isSplit`: it was `server.tool`, and a server has that name. */
-async function configured(
+async function configuredTarget(
   { name, given, isSplit }: { name: string; given: string; isSplit: boolean },
   options: TargetOptions,
   io: Io,
@@ -250,7 +250,7 @@ async function configured(
   const known = Object.keys(config.servers)
   const has = known.length === 0 ? 'It names none.' : `It names: ${known.join(', ')}.`
   throw usageError(
-    `${config.files.map(({ file }) => file).join(', ')} has no server "${isSplit ? name : serverIn(name)}". ${has}`,
+    `${config.files.map(({ file }) => file).join(', ')} has no server "${isSplit ? name : serverPart(name)}". ${has}`,
   )
 }
 
@@ -292,9 +292,9 @@ const launchers: Readonly<Record<string, readonly string[]>> = {
 }
 const launcherWords = new Set(['exec', 'dlx', 'run', 'x', 'tool', '--'])
 /** Options followed by program text, not a file. */
-const programTexts = new Set(['-e', '--eval', '-p', '--print', '-c'])
+const programTextOptions = new Set(['-e', '--eval', '-p', '--print', '-c'])
 /** Parts of a path or package that name no server. */
-const generic =
+const genericName =
   /^(?:index|main|cli|app|start|run|server|servers|mcp|mcp-server|mcp_server|stdio|dist|build|out|lib|src|bin|node_modules|latest|\.+)?$/i
 
 /**
@@ -304,24 +304,24 @@ const generic =
 export function nameOfCommand(command: readonly string[]): string {
   const [program = ''] = command
   const own = baseName(program)
-  return (namedBy(command) ?? own).replaceAll(/[^\w.-]+/g, '-').slice(0, 60) || 'server'
+  return (nameIn(command) ?? own).replaceAll(/[^\w.-]+/g, '-').slice(0, 60) || 'server'
 }
 
 /** The name in the first word that is neither a launcher nor one of its options. */
-function namedBy(command: readonly string[]): string | undefined {
+function nameIn(command: readonly string[]): string | undefined {
   const [program = '', ...args] = command
   const launcher = /^python[\d.]*$/.test(baseName(program)) ? 'python' : baseName(program)
   if (!Object.hasOwn(launchers, launcher)) return shortName(program)
   const valued = launchers[launcher] ?? []
   const runsText = launcher === 'node' || launcher === 'bun' || launcher === 'python' || launcher === 'deno'
-  for (let at = 0; at < args.length; at += 1) {
-    const word = args[at] ?? ''
-    if (runsText && programTexts.has(word)) return undefined
+  for (let index = 0; index < args.length; index += 1) {
+    const word = args[index] ?? ''
+    if (runsText && programTextOptions.has(word)) return undefined
     if (launcher === 'python' && word === '-m') continue
-    if (valued.includes(word)) at += 1
+    if (valued.includes(word)) index += 1
     else if (word.startsWith('-') || launcherWords.has(word)) continue
     else if (launcher === 'env' && word.includes('=')) continue
-    else return namedBy(args.slice(at))
+    else return nameIn(args.slice(index))
   }
   return undefined
 }
@@ -344,7 +344,7 @@ function shortName(word: string): string | undefined {
       .replace(/^mcp[-_.]/i, '')
       .replace(/(?:[-_.]mcp)?(?:[-_.]server)$/i, '')
       .replace(/[-_.]mcp$/i, '')
-    if (!generic.test(short)) return short
+    if (!genericName.test(short)) return short
   }
   return undefined
 }

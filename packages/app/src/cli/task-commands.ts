@@ -1,16 +1,11 @@
 import type { Command } from 'commander'
 import type { TasksOptions } from '../commands/tasks.ts'
-import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
+import type { BeginCommand, Io } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
 /** Adds `tasks` with its subcommands. `begin` receives whether the result is JSON. */
-export function addTaskCommands(
-  program: Command,
-  io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
-): void {
+export function addTaskCommands(program: Command, io: Io, begin: BeginCommand): void {
   const tasks = program.command('tasks').description('List, await or cancel calls that servers run as tasks')
   const list = tasks.command('list', { isDefault: true }).description('List tasks')
   refuseUnknownWords(tasks, list)

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import type { TrustOptions } from '../commands/trust.ts'
-import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
+import type { BeginCommand, Io } from './io.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 
 const verbs = [
@@ -11,11 +10,7 @@ const verbs = [
 ] as const
 
 /** Adds `trust` with its subcommands. `begin` receives whether the result is JSON, and returns the output. */
-export function addTrustCommands(
-  program: Command,
-  io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
-): void {
+export function addTrustCommands(program: Command, io: Io, begin: BeginCommand): void {
   const load = () => import('../commands/trust.ts')
   const trust = program.command('trust').description('Review changed definitions of servers')
   const withOptions = (command: Command): Command =>

@@ -11,7 +11,7 @@ export function refuseUnknownWords(group: Command, byDefault: Command = group): 
     const names = group.commands.map((one) => one.name()).filter((name) => name !== byDefault.name())
     const { oneLine } = await import('../output/sanitize.ts')
     const counterpart =
-      group.name() === 'config' && Object.hasOwn(elsewhere, word) ? elsewhere[word] : undefined
+      group.name() === 'config' && Object.hasOwn(counterparts, word) ? counterparts[word] : undefined
     throw usageError(
       `"${oneLine(word)}" is unknown${counterpart === undefined ? '' : `: ${counterpart}`}. Usage: jackfield ${group.name()} [${names.join('|')}]`,
     )
@@ -19,7 +19,7 @@ export function refuseUnknownWords(group: Command, byDefault: Command = group): 
 }
 
 /** Commands of other programs, and what does the same here. */
-const elsewhere: Readonly<Record<string, string>> = {
+const counterparts: Readonly<Record<string, string>> = {
   list: 'jackfield servers lists servers, jackfield tools their tools',
   ls: 'jackfield servers lists servers, jackfield tools their tools',
   status: 'jackfield servers shows the state of all servers',
@@ -39,6 +39,6 @@ const elsewhere: Readonly<Record<string, string>> = {
 
 /** @throws a usage error for a command that does not exist here, but has a counterpart */
 export function refuseForeignCommand(name: string): void {
-  const counterpart = Object.hasOwn(elsewhere, name) ? elsewhere[name] : undefined
+  const counterpart = Object.hasOwn(counterparts, name) ? counterparts[name] : undefined
   if (counterpart !== undefined) throw usageError(`There is no command "${name}": ${counterpart}.`)
 }

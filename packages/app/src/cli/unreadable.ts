@@ -1,11 +1,11 @@
-const reasons: Readonly<Record<string, string>> = {
+const readReasons: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EISDIR: 'it is a folder',
   ENOTDIR: 'part of its path is a file',
   EACCES: 'you may not read it',
 }
 
-const unwritable: Readonly<Record<string, string>> = {
+const writeReasons: Readonly<Record<string, string>> = {
   ENOSPC: 'no space is left on the device. Free some',
   EDQUOT: 'the quota of this user is used up. Free some space',
   EROFS: 'the file system is read-only',
@@ -14,16 +14,16 @@ const unwritable: Readonly<Record<string, string>> = {
 }
 
 /** Why a file cannot be written. */
-export function whyUnwritable(error: Error): string {
+export function writeErrorReason(error: Error): string {
   const { message } = error
   const code = 'code' in error ? String(error.code) : ''
-  const reason = unwritable[code]
+  const reason = writeReasons[code]
   return reason === undefined ? message : `${reason} (${code})`
 }
 
 /** Why a file cannot be read, without the path or system call names. */
-export function whyUnreadable(error: unknown): string {
+export function readErrorReason(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const reason = 'code' in error && typeof error.code === 'string' ? reasons[error.code] : undefined
+  const reason = 'code' in error && typeof error.code === 'string' ? readReasons[error.code] : undefined
   return reason ?? error.message
 }

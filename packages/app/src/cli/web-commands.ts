@@ -1,15 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { WebOptions } from '../commands/web.ts'
-import type { ExitCode } from './exit.ts'
-import type { Io, Output } from './io.ts'
-import { storeOption, withConfigOptions } from './options.ts'
+import type { BeginCommand, Io } from './io.ts'
+import { storeOption, wholeNumber, withConfigOptions } from './options.ts'
 
 /** Adds `web`. `begin` returns the output. */
-export function addWebCommands(
-  program: Command,
-  io: Io,
-  begin: (json: boolean) => { output: Output; end: (code: ExitCode) => void },
-): void {
+export function addWebCommands(program: Command, io: Io, begin: BeginCommand): void {
   withConfigOptions(
     program
       .command('web')
@@ -68,14 +63,6 @@ function listenAddress(text: string): string | number {
   throw new InvalidArgumentError(
     'It must be the path of a socket, such as /run/jackfield/web.sock, or a port of 127.0.0.1.',
   )
-}
-
-function wholeNumber(most: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text)
-    if (Number.isInteger(value) && value > 0 && value <= most) return value
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`)
-  }
 }
 
 function port(text: string): number {

@@ -42,14 +42,14 @@ export async function verify(options: VerifyOptions, io: Io, output: Output): Pr
       '--head must be a hash as jackfield activity verify prints it: 64 digits and letters a to f.',
     )
   }
-  const store = existing(options.store, io)
+  const store = existingStore(options.store, io)
   await using host = storeHost(store)
   const verification = host.verifyActivity(head === undefined ? {} : { head })
-  output.result({ store, ...verification }, () => verdict(store, verification, output))
+  output.result({ store, ...verification }, () => verificationText(store, verification, output))
   return verification.sound ? ExitCode.done : ExitCode.toolError
 }
 
-function verdict(store: string, verification: ActivityVerification, { palette }: Output): string {
+function verificationText(store: string, verification: ActivityVerification, { palette }: Output): string {
   const { checked, head, faults, pruned } = verification
   const lines = [palette.dim(store)]
   if (pruned !== undefined) {
@@ -90,7 +90,7 @@ export async function prune(options: PruneOptions, io: Io, output: Output): Prom
   if (Number.isNaN(Date.parse(options.before))) {
     throw usageError(`--before must be a time such as 2027-01-31, not "${options.before}".`)
   }
-  const store = existing(options.store, io)
+  const store = existingStore(options.store, io)
   await using host = storeHost(store)
   const rows = host.pruneActivity(options.before)
   const { head } = host.verifyActivity()
@@ -101,7 +101,7 @@ export async function prune(options: PruneOptions, io: Io, output: Output): Prom
   return ExitCode.done
 }
 
-function existing(option: string | undefined, io: Io): string {
+function existingStore(option: string | undefined, io: Io): string {
   const store = storeFile(option, io)
   if (existsSync(store)) return store
   throw usageError(`There is no activity log at ${store}. Name another with --store FILE.`)

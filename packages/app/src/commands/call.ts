@@ -1,17 +1,17 @@
 import type { Decision, Failure } from '@jackfield/host'
 import type { CallToolResult, JsonObject, Tool } from '@jackfield/sdk'
 import {
-  argumentsFrom,
-  jsonArguments,
   missingArguments,
-  requireAll,
-  unnamedArguments,
+  parseArguments,
+  parseJsonArguments,
+  requireArguments,
+  undeclaredArguments,
 } from '../cli/arguments.ts'
-import { namedWords, splitCall } from '../cli/call-words.ts'
+import { nameArguments, splitCall } from '../cli/call-words.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
 import { progressLine } from '../cli/progress.ts'
-import { finished, type Session } from '../cli/session.ts'
+import { runOperation, type Session } from '../cli/session.ts'
 import { errorOf } from '../daemon/faults.ts'
 import { printedResult } from '../output/content.ts'
 import { type ContentOptions, markdownResult, printRaw, rawResult } from '../output/formats.ts'
@@ -28,7 +28,7 @@ export interface CallOptions extends ServerOptions, ContentOptions {
 }
 
 /** Lines of stderr that are shown if a tool failed. */
-const maxReasonLines = 8
+const maxStderrLines = 8
 
 /** `jackfield call <target> <tool> [--args JSON | value … | key=value …]`, or `jackfield call '<tool>(key: value, …)'`. */
 export async function call(context: CommandContext<CallOptions>): Promise<ExitCode> {
@@ -56,7 +56,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   const { session, rest } = await connectTo(
     { ...context, output },
     ['tools'],
-    park === undefined ? { onAsking } : { own: true, surface: park },
+    park === undefined ? { onAsking } : { isLocal: true, surface: park },
   )
   await using _ = session
   const { client, catalog } = session
@@ -67,16 +67,21 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   const { name, inside } = (offers(word) ? undefined : splitCall(word)) ?? { name: word, inside: '' }
   if (!offers(name)) refuseQuarantined(session, { what: 'tool', name })
   const entry = requireFound(catalog.tools, ({ tool }) => tool.name, name, 'tool')
-  const named = namedWords(words, entry.tool.inputSchema, inside)
-  const args = await completed(argumentsOf(entry.tool, named, options), entry.tool, session, context)
+  const named = nameArguments(words, entry.tool.inputSchema, inside)
+  const args = await askMissingArguments(
+    argumentsOf(entry.tool, named, options),
+    entry.tool,
+    session,
+    context,
+  )
   if (options.args === undefined) {
-    for (const key of unnamedArguments(args, entry.tool.inputSchema))
+    for (const key of undeclaredArguments(args, entry.tool.inputSchema))
       output.note(`! ${oneLine(name)} has no argument "${oneLine(key)}" in its schema. It is sent anyway.`)
   }
-  let asked = false
+  let wasAsked = false
   const off = client.subscribe('inbox', {
     rows(view) {
-      asked ||= [...view.values()].some(({ state }) => state === 'open')
+      wasAsked ||= [...view.values()].some(({ state }) => state === 'open')
     },
   })
   const never = new AbortController().signal
@@ -85,7 +90,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   if (park !== undefined) io.signal.addEventListener('abort', closeHost, { once: true })
   if (park !== undefined && io.signal.aborted) closeHost()
   const request = { kind: 'call', tool: entry.name, arguments: args, caller: 'cli' } as const
-  const { result, denied, decision, error, suspended } = await finished(
+  const { result, denied, decision, error, suspended } = await runOperation(
     session,
     request,
     park === undefined ? io.signal : never,
@@ -104,18 +109,18 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   if (suspended === true)
     throw new CliError(
       ExitCode.interrupted,
-      `Interrupted. The question stays in the inbox.${endedServer(session.server, session.isProgram)}`,
+      `Interrupted. The question stays in the inbox.${endedServerNote(session.server, session.isProgram)}`,
     )
   if (io.signal.aborted && park !== undefined && error !== undefined)
     throw new CliError(
       ExitCode.interrupted,
-      asked
+      wasAsked
         ? 'Interrupted. The question is withdrawn: a call in a session ends with the program that made it.'
         : 'Interrupted.',
     )
   if (denied)
     throw new CliError(ExitCode.toolError, `${oneLine(name)} was not called: ${withReason(decision)}.`)
-  const unasked = session.person === undefined ? unaskedBy(error, result) : undefined
+  const unasked = session.person === undefined ? unansweredQuestion(error, result) : undefined
   if (unasked !== undefined) {
     const how = answerHints(oneLine(name), unasked, options)
     if (error !== undefined) throw new CliError(ExitCode.toolError, how, { code: error.code })
@@ -123,7 +128,7 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
   }
   if (error !== undefined) throw errorOf(error)
   if (result.isError === true && session.isProgram && options.verbose !== true)
-    noteReason(JSON.stringify(result.content), session.stderr(), output)
+    noteStderr(JSON.stringify(result.content), session.stderr(), output)
   if (options.output === 'raw') printRaw(rawResult(result), io, output)
   else
     output.result(result, () =>
@@ -135,35 +140,35 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
 }
 
 /** Notes the end of the stderr of a program whose tool failed, or how to see it. */
-function noteReason(content: string, stderr: string, output: Output): void {
+function noteStderr(content: string, stderr: string, output: Output): void {
   if (!/the server's own log|The fault is the server's/.test(content)) return
   const lines = plain(stderr)
     .split('\n')
     .filter((line) => line.trim() !== '' && !/^\s+at .*(?:node_modules[\\/]|node:)/.test(line))
   const isFrame = (line = ''): boolean => /^\s+at \S/.test(line)
   // Of a stack trace, only the first frame is shown.
-  const own = lines.filter((line, at) => !isFrame(line) || !isFrame(lines[at - 1]))
+  const shownLines = lines.filter((line, at) => !isFrame(line) || !isFrame(lines[at - 1]))
   output.note(
-    own.length === 0
+    shownLines.length === 0
       ? '! It writes why to its stderr: -v shows it.'
-      : `! Its stderr says why, and -v shows all of it:\n  ${own.slice(-maxReasonLines).join('\n  ')}`,
+      : `! Its stderr says why, and -v shows all of it:\n  ${shownLines.slice(-maxStderrLines).join('\n  ')}`,
   )
 }
 
 /** A stdio server ends with this command, so its call may be impossible to continue. */
-function endedServer(server: string, isProgram: boolean): string {
+function endedServerNote(server: string, isProgram: boolean): string {
   if (!isProgram) return ''
   return ` ${oneLine(server)} ended with this command: unless it keeps the keys of its states ("keys"), it rejects a later answer, and the call has to be made again.`
 }
 
-const askable: Readonly<Record<string, string>> = {
+const questionNames: Readonly<Record<string, string>> = {
   elicitation: 'a question',
   sampling: 'a request for a model',
   roots: 'a question about folders',
 }
 
 /** What a server asked for, when no user can be asked here. */
-interface Unasked {
+interface UnansweredQuestion {
   kind: string
   /** The answers file has answers of this kind, but none that fits. */
   hasNoFittingAnswer: boolean
@@ -174,8 +179,11 @@ interface Unasked {
  * fails with a message about a missing capability. A host process declares the capabilities of all its clients, so there the
  * question is asked and fails: the host's error names what was asked for.
  */
-function unaskedBy(error: Failure | undefined, result: CallToolResult): Unasked | undefined {
-  const failed = error === undefined ? undefined : unansweredIn(error)
+function unansweredQuestion(
+  error: Failure | undefined,
+  result: CallToolResult,
+): UnansweredQuestion | undefined {
+  const failed = error === undefined ? undefined : unansweredInError(error)
   if (failed !== undefined) return failed
   const words = error?.message ?? (result.isError === true ? JSON.stringify(result.content) : '')
   const isUnasked =
@@ -186,24 +194,24 @@ function unaskedBy(error: Failure | undefined, result: CallToolResult): Unasked 
       : error.code === -32021 || error.code === 'CAPABILITY'
   if (!isUnasked) return undefined
   const message = `${words} ${JSON.stringify(error?.data ?? '')}`
-  const kind = Object.keys(askable).find((one) => message.includes(one))
+  const kind = Object.keys(questionNames).find((one) => message.includes(one))
   return kind === undefined ? undefined : { kind, hasNoFittingAnswer: false }
 }
 
 /** The kind of question that the host could not have answered, from the data of its error. */
-function unansweredIn({ data }: Failure): Unasked | undefined {
+function unansweredInError({ data }: Failure): UnansweredQuestion | undefined {
   if (typeof data !== 'object' || data === null || !('unanswered' in data)) return undefined
   const kind = String(data.unanswered)
-  if (!Object.hasOwn(askable, kind)) return undefined
+  if (!Object.hasOwn(questionNames, kind)) return undefined
   return { kind, hasNoFittingAnswer: !('why' in data) || data.why !== 'no-surface' }
 }
 
 function answerHints(
   tool: string,
-  { kind, hasNoFittingAnswer }: Unasked,
+  { kind, hasNoFittingAnswer }: UnansweredQuestion,
   { answers, park }: CallOptions,
 ): string {
-  const head = `${tool} needs ${askable[kind]} answered (${kind}), and`
+  const head = `${tool} needs ${questionNames[kind]} answered (${kind}), and`
   if (answers !== undefined && hasNoFittingAnswer)
     return `${head} the answers file has no answer that fits. Correct "${kind}" in it: jackfield help options`
   if (answers !== undefined)
@@ -220,24 +228,24 @@ function withReason({ rule, author }: Decision): string {
 }
 
 /** Asks for missing required arguments in a form. Throws a usage error that names them if no user can be asked. */
-async function completed(
+async function askMissingArguments(
   args: JsonObject,
   tool: Tool,
   { person }: Session,
   { options, io }: CommandContext<CallOptions>,
 ): Promise<JsonObject> {
   if (options.args !== undefined || missingArguments(args, tool.inputSchema).length === 0) return args
-  if (person === undefined) requireAll(args, tool.inputSchema)
-  const given = await person?.askArguments(tool, args, io.signal)
-  if (given === undefined)
+  if (person === undefined) requireArguments(args, tool.inputSchema)
+  const filledIn = await person?.askArguments(tool, args, io.signal)
+  if (filledIn === undefined)
     throw new CliError(ExitCode.toolError, `${oneLine(tool.name)} was not called: cancelled.`)
-  return given
+  return filledIn
 }
 
 /** With `--args` the arguments are sent unchecked, so that the server's own validation can be tested. */
 function argumentsOf(tool: Tool, words: string[], options: CallOptions): JsonObject {
-  const given = options.args === undefined ? undefined : jsonArguments(options.args)
-  const typed = argumentsFrom(
+  const given = options.args === undefined ? undefined : parseJsonArguments(options.args)
+  const typed = parseArguments(
     words,
     given === undefined ? tool.inputSchema : { ...tool.inputSchema, additionalProperties: true },
   )

@@ -1,5 +1,5 @@
 import type { CompleteParams } from '@jackfield/sdk'
-import { textArguments } from '../cli/arguments.ts'
+import { parseTextArguments } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import { plain } from '../output/sanitize.ts'
 import { type CommandContext, connectTo } from './context.ts'
@@ -15,7 +15,7 @@ export async function complete(context: CommandContext): Promise<ExitCode> {
       'Usage: jackfield complete <target> <prompt or template> <argument> <value> [key=value …]',
     )
   }
-  const chosen = textArguments(words)
+  const chosen = parseTextArguments(words)
   const params: CompleteParams = {
     ref:
       about.includes('{') || about.includes('://')

@@ -33,12 +33,12 @@ interface Line {
 }
 
 /** Milliseconds for the host process and its servers to respond. */
-const limitMs = 1_500
+const hostTimeoutMs = 1_500
 const maxCandidates = 300
-const maxAbout = 70
+const maxDescription = 70
 
-const files: Completions = { kind: 'files', candidates: [] }
-const none: Completions = { kind: 'done', candidates: [] }
+const fileCompletions: Completions = { kind: 'files', candidates: [] }
+const noCompletions: Completions = { kind: 'done', candidates: [] }
 
 /** Options whose value is a file or a folder. */
 const fileOptions = [
@@ -61,29 +61,29 @@ const fileOptions = [
 export async function completionWords(
   program: Command,
   shell: string,
-  given: readonly string[],
+  typedWords: readonly string[],
   io: Io,
 ): Promise<ExitCode> {
-  const typed = shell === 'bash' ? bashWords(given[0] ?? '') : given
+  const typed = shell === 'bash' ? bashWords(typedWords[0] ?? '') : typedWords
   const current = typed?.at(-1)
   const completions =
     typed === undefined || current === undefined
-      ? none
-      : await completionsFor(lineOf(program, typed.slice(0, -1), current), io).catch(() => none)
+      ? noCompletions
+      : await completionsFor(parseLine(program, typed.slice(0, -1), current), io).catch(() => noCompletions)
   const candidates = completions.candidates
     .filter(({ value }) => value.startsWith(current ?? '') && plain(value) === value && !/[\n\t]/.test(value))
     .slice(0, maxCandidates)
   const lines = candidates.map(({ value, about = '' }) =>
     shell === 'bash'
-      ? bashQuoted(value.slice(breakBefore(current ?? '', given[1] ?? '')))
-      : `${value}\t${oneLine(about, maxAbout)}`,
+      ? bashQuoted(value.slice(breakBefore(current ?? '', typedWords[1] ?? '')))
+      : `${value}\t${oneLine(about, maxDescription)}`,
   )
   io.stdout.write([completions.kind, ...lines, ''].join('\n'))
   return ExitCode.done
 }
 
 /** Reads the words before the current one as the command line parser does. */
-function lineOf(program: Command, words: readonly string[], current: string): Line {
+function parseLine(program: Command, words: readonly string[], current: string): Line {
   let command = program
   let option: Option | undefined
   const values: string[] = []
@@ -114,11 +114,13 @@ async function completionsFor(line: Line, io: Io): Promise<Completions> {
   const { command, option, values, current } = line
   if (current.startsWith('-')) return { kind: 'done', candidates: flagsOf(command) }
   if (option !== undefined) {
-    if (option.argChoices !== undefined) return { kind: 'done', candidates: named(option.argChoices) }
-    if (fileOptions.includes(option.attributeName())) return files
+    if (option.argChoices !== undefined) return { kind: 'done', candidates: asCandidates(option.argChoices) }
+    if (fileOptions.includes(option.attributeName())) return fileCompletions
     if (option.attributeName() === 'server')
-      return { kind: 'done', candidates: named(await serverNames(line, io)) }
-    return option.optional ? none : { kind: 'done', candidates: named(choicesIn(option.description)) }
+      return { kind: 'done', candidates: asCandidates(await serverNames(line, io)) }
+    return option.optional
+      ? noCompletions
+      : { kind: 'done', candidates: asCandidates(choicesIn(option.description)) }
   }
   if (values.length === 0 && command.commands.length > 0) {
     const visible = command.createHelp().visibleCommands(command)
@@ -143,39 +145,39 @@ function choicesIn(description: string): string[] {
 }
 
 /** The positional argument at the place of the current word, as the usage of the command names it. */
-function kindAt(command: Command, at: number): string {
+function argumentKind(command: Command, index: number): string {
   const names = Array.from(command.usage().matchAll(/[<[]([^\]>]+)[\]>]/g), ([, name = '']) => name)
   const kinds = names.filter((name) => name !== 'options' && name !== 'command')
-  const kind = kinds[at] ?? kinds.findLast((name) => name.endsWith('...')) ?? ''
+  const kind = kinds[index] ?? kinds.findLast((name) => name.endsWith('...')) ?? ''
   return kind.replace(/\.\.\.$/, '')
 }
 
 async function argumentsFor(line: Line, io: Io): Promise<Completions> {
   const { command, current, values } = line
-  if (command.name() === 'install') return files
-  const hasTool = kindAt(command, 1) === 'tool'
+  if (command.name() === 'install') return fileCompletions
+  const hasTool = argumentKind(command, 1) === 'tool'
   const [first = '', ...rest] = values
   // A target can have its tool behind it: everything.echo.
-  const [, prefix = '', own] = (hasTool && /^([^.]+)\.(.+)$/.exec(first)) || []
-  const server = own === undefined ? first : prefix
-  const isJoined = own !== undefined && (await serverNames(line, io)).includes(server)
-  const parts = isJoined ? [server, own, ...rest] : values
-  const kind = kindAt(command, parts.length)
+  const [, prefix = '', joinedTool] = (hasTool && /^([^.]+)\.(.+)$/.exec(first)) || []
+  const server = joinedTool === undefined ? first : prefix
+  const isJoined = joinedTool !== undefined && (await serverNames(line, io)).includes(server)
+  const parts = isJoined ? [server, joinedTool, ...rest] : values
+  const kind = argumentKind(command, parts.length)
   switch (kind) {
     case 'file':
-      return files
+      return fileCompletions
     case 'target':
     case 'server': {
       const names = await serverNames(line, io)
       const [, of = ''] = (hasTool && /^([^.]+)\./.exec(current)) || []
-      if (!names.includes(of)) return { kind: 'done', candidates: named(names) }
+      if (!names.includes(of)) return { kind: 'done', candidates: asCandidates(names) }
       const tools = await toolsOf(of, line, io)
       return { kind: 'done', candidates: tools.map((one) => ({ ...one, value: `${of}.${one.value}` })) }
     }
     case 'tool':
       return { kind: 'done', candidates: await toolsOf(server, line, io) }
     case 'uri': {
-      const resources = await atHost(line, io, async (call) => await call('catalog.resources', { server }))
+      const resources = await askHost(line, io, async (call) => await call('catalog.resources', { server }))
       const candidates = (resources ?? []).map(({ resource }) => ({
         value: resource.uri,
         about: resource.name,
@@ -189,27 +191,27 @@ async function argumentsFor(line: Line, io: Io): Promise<Completions> {
     default:
       if (command.name() === 'prompt' || kind === 'prompt|template') {
         const prompts = await promptsOf(server, line, io)
-        return { kind: 'done', candidates: prompts.map(({ prompt }) => described(prompt)) }
+        return { kind: 'done', candidates: prompts.map(({ prompt }) => asCandidate(prompt)) }
       }
-      return { kind: 'done', candidates: /^\w+(?:\|\w+)+$/.test(kind) ? named(kind.split('|')) : [] }
+      return { kind: 'done', candidates: /^\w+(?:\|\w+)+$/.test(kind) ? asCandidates(kind.split('|')) : [] }
   }
 }
 
 async function toolArguments(server: string, tool: string, line: Line, io: Io): Promise<Completions> {
-  const tools = await atHost(line, io, async (call) => await call('catalog.tools', { server }))
-  const properties = members(tools?.find((one) => one.tool.name === tool)?.tool.inputSchema['properties'])
+  const tools = await askHost(line, io, async (call) => await call('catalog.tools', { server }))
+  const properties = asObject(tools?.find((one) => one.tool.name === tool)?.tool.inputSchema['properties'])
   const [, key] = /^([^=]+)=/.exec(line.current) ?? []
   if (key === undefined)
-    return keysLeft(
+    return remainingKeys(
       Object.entries(properties).map(([name, schema]) => ({
         name,
-        about: textIn(members(schema)['description']),
+        about: asText(asObject(schema)['description']),
       })),
       line,
     )
-  const { enum: allowed, type } = members(properties[key])
+  const { enum: allowed, type } = asObject(properties[key])
   const choices = Array.isArray(allowed) ? allowed.map(String) : type === 'boolean' ? ['true', 'false'] : []
-  return { kind: 'done', candidates: named(choices.map((value) => `${key}=${value}`)) }
+  return { kind: 'done', candidates: asCandidates(choices.map((value) => `${key}=${value}`)) }
 }
 
 async function promptArguments(
@@ -220,7 +222,7 @@ async function promptArguments(
   const [, key, value = ''] = /^([^=]+)=(.*)$/s.exec(line.current) ?? []
   if (key === undefined) {
     const prompt = (await promptsOf(server, line, io)).find((one) => one.prompt.name === name)?.prompt
-    return keysLeft(
+    return remainingKeys(
       (prompt?.arguments ?? []).map((one) => ({ name: one.name, about: one.description })),
       line,
     )
@@ -233,15 +235,15 @@ async function promptArguments(
     argument: { name: key, value },
     context: { arguments: chosen },
   }
-  const completion = await atHost(
+  const completion = await askHost(
     line,
     io,
     async (call) => await call('catalog.complete', { server, params }),
   )
-  return { kind: 'done', candidates: named((completion?.values ?? []).map((one) => `${key}=${one}`)) }
+  return { kind: 'done', candidates: asCandidates((completion?.values ?? []).map((one) => `${key}=${one}`)) }
 }
 
-function keysLeft(
+function remainingKeys(
   keys: readonly { name: string; about?: string | undefined }[],
   { values }: Line,
 ): Completions {
@@ -250,19 +252,19 @@ function keysLeft(
 }
 
 async function toolsOf(server: string, line: Line, io: Io): Promise<Candidate[]> {
-  const tools: CatalogTool[] | undefined = await atHost(
+  const tools: CatalogTool[] | undefined = await askHost(
     line,
     io,
     async (call) => await call('catalog.tools', { server }),
   )
-  return (tools ?? []).map(({ tool }) => described(tool))
+  return (tools ?? []).map(({ tool }) => asCandidate(tool))
 }
 
 async function promptsOf(server: string, line: Line, io: Io): Promise<CatalogPrompt[]> {
-  return (await atHost(line, io, async (call) => await call('catalog.prompts', { server }))) ?? []
+  return (await askHost(line, io, async (call) => await call('catalog.prompts', { server }))) ?? []
 }
 
-function described({
+function asCandidate({
   name,
   title,
   description,
@@ -274,32 +276,32 @@ function described({
   return { value: name, about: title ?? description }
 }
 
-function named(values: readonly string[]): Candidate[] {
+function asCandidates(values: readonly string[]): Candidate[] {
   return values.map((value) => ({ value }))
 }
 
 async function serverNames(line: Line, io: Io): Promise<string[]> {
-  const { servers } = await readLayers(choiceOf(line), io)
+  const { servers } = await readLayers(hostChoiceOf(line), io)
   return Object.keys(servers).filter((name) => servers[name]?.disabled !== true)
 }
 
 /** Asks the host process of this folder; undefined if none runs. */
-async function atHost<T>(
+async function askHost<T>(
   line: Line,
   io: Io,
   work: (call: HostClient['call']) => Promise<T>,
 ): Promise<T | undefined> {
-  const timeout = AbortSignal.timeout(limitMs)
+  const timeout = AbortSignal.timeout(hostTimeoutMs)
   const waited = new Promise<undefined>((resolve) =>
     timeout.addEventListener('abort', () => resolve(undefined)),
   )
   return await Promise.race([
     waited,
-    withRunningHost(daemonAddress(choiceOf(line), io), 'jackfield completion', work),
+    withRunningHost(daemonAddress(hostChoiceOf(line), io), 'jackfield completion', work),
   ])
 }
 
-function choiceOf({ options }: Line): HostChoice {
+function hostChoiceOf({ options }: Line): HostChoice {
   const { config, profile, store } = options
   return {
     ...(config !== undefined && { config }),
@@ -308,11 +310,11 @@ function choiceOf({ options }: Line): HostChoice {
   }
 }
 
-function members(value: unknown): Record<string, unknown> {
+function asObject(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-function textIn(value: unknown): string | undefined {
+function asText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 

@@ -27,7 +27,7 @@ export interface AllowOptions extends ConfigCommandOptions {
 }
 
 /** A server for display: secrets are replaced by their names. */
-interface Listed {
+interface ListedServer {
   name: string
   what: string
   origin: ServerOrigin
@@ -42,11 +42,11 @@ export async function listConfig(
   output: Output,
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
-  await using host = quietHost(config, options, io)
+  await using host = createIdleHost(config, options, io)
   const listed = await Promise.all(
     Object.entries(config.servers).flatMap(([name, server]) => {
       const origin = config.origins[name]
-      return origin === undefined ? [] : [listedOf(name, server, origin, host)]
+      return origin === undefined ? [] : [listedServer(name, server, origin, host)]
     }),
   )
   const missing = await host.secrets.missing().catch(() => [])
@@ -63,7 +63,12 @@ export async function listConfig(
     {
       files: config.files,
       profiles: config.profiles,
-      servers: listed.map(({ name, what, origin, state }) => ({ name, what, state, ...placeOf(origin) })),
+      servers: listed.map(({ name, what, origin, state }) => ({
+        name,
+        what,
+        state,
+        ...originFields(origin),
+      })),
       problems,
     },
     () => {
@@ -72,7 +77,7 @@ export async function listConfig(
       const rows = listed.map(({ name, what, origin, state }) => [
         oneLine(name),
         oneLine(state, 40),
-        `${short(origin.file, io)}${origin.line === undefined ? '' : `:${origin.line}`} (${origin.layer})`,
+        `${shortPath(origin.file, io)}${origin.line === undefined ? '' : `:${origin.line}`} (${origin.layer})`,
         oneLine(what, 100),
       ])
       const parts = [palette.dim(count)]
@@ -100,7 +105,7 @@ export async function explainConfig(
   output: Output,
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
-  await using host = quietHost(config, options, io)
+  await using host = createIdleHost(config, options, io)
   const names = words.length > 0 ? words : Object.keys(config.servers)
   const unknown = names.find((name) => config.origins[name] === undefined)
   if (unknown !== undefined) throw unknownServer(unknown, config)
@@ -108,7 +113,7 @@ export async function explainConfig(
   const settings = words.length > 0 ? [] : explainSettings(config)
   const { palette } = output
   const at = (place: string, row: number | undefined): string =>
-    `${short(place, io)}${row === undefined ? '' : `:${row}`}`
+    `${shortPath(place, io)}${row === undefined ? '' : `:${row}`}`
   const tableOf = (fields: readonly ExplainedField[]): string =>
     table(
       ['FIELD', 'VALUE', 'FROM', 'PATH'],
@@ -143,13 +148,13 @@ export async function allowServer(
   output: Output,
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
-  const names = namesOf(words, options, config)
-  await using host = quietHost(config, options, io)
-  const done: { server: string; allowed: true; changed: boolean }[] = []
+  const names = chosenServers(words, options, config)
+  await using host = createIdleHost(config, options, io)
+  const allowed: { server: string; allowed: true; changed: boolean }[] = []
   for (const name of names)
-    done.push(await allowOne(name, 'url' in (config.servers[name] ?? {}), host, output))
-  output.result(done.length === 1 && options.all !== true ? done[0] : { servers: done }, () =>
-    done
+    allowed.push(await allowOne(name, 'url' in (config.servers[name] ?? {}), host, output))
+  output.result(allowed.length === 1 && options.all !== true ? allowed[0] : { servers: allowed }, () =>
+    allowed
       .map(({ server, changed }) =>
         changed
           ? `${oneLine(server)} may be started from now on, as long as it does not change. Revoke this with: jackfield config forbid ${oneLine(server)}`
@@ -191,8 +196,8 @@ export async function forbidServer(
   output: Output,
 ): Promise<ExitCode> {
   const config = await readLayers(options, io)
-  const names = namesOf(words, options, config)
-  await using host = quietHost(config, options, io)
+  const names = chosenServers(words, options, config)
+  await using host = createIdleHost(config, options, io)
   const done = names.map((name) => ({ server: name, forgotten: host.consents.forget(name) }))
   output.result(done.length === 1 && options.all !== true ? done[0] : { servers: done }, () =>
     done
@@ -207,7 +212,11 @@ export async function forbidServer(
 }
 
 /** The named servers, or all with --all. Throws before any decision if one is unknown. */
-function namesOf(words: readonly string[], { all }: AllowOptions, config: LayeredConfig): readonly string[] {
+function chosenServers(
+  words: readonly string[],
+  { all }: AllowOptions,
+  config: LayeredConfig,
+): readonly string[] {
   if (all === true && words.length > 0) throw usageError('Give names or --all, not both.')
   if (all !== true && words.length === 0)
     throw usageError(
@@ -219,7 +228,7 @@ function namesOf(words: readonly string[], { all }: AllowOptions, config: Layere
 }
 
 /** A host with the configured servers, of which it starts none. */
-function quietHost(config: LayeredConfig, options: ConfigCommandOptions, io: Io): Host {
+function createIdleHost(config: LayeredConfig, options: ConfigCommandOptions, io: Io): Host {
   return makeHost({
     ...hostSettings(config, options, io),
     servers: config.servers,
@@ -228,12 +237,12 @@ function quietHost(config: LayeredConfig, options: ConfigCommandOptions, io: Io)
   })
 }
 
-async function listedOf(
+async function listedServer(
   name: string,
   server: ServerConfig,
   origin: ServerOrigin,
   host: Host,
-): Promise<Listed> {
+): Promise<ListedServer> {
   const what = 'url' in server ? server.url : [server.command, ...(server.args ?? [])].join(' ')
   const state =
     server.disabled === true
@@ -244,11 +253,11 @@ async function listedOf(
   return { name, what: host.secrets.redact(what), origin, state }
 }
 
-function placeOf({ file, line, layer, format }: ServerOrigin): object {
+function originFields({ file, line, layer, format }: ServerOrigin): object {
   return { file, ...(line !== undefined && { line }), layer, format }
 }
 
-function short(file: string, io: Io): string {
+function shortPath(file: string, io: Io): string {
   const inside = relative(io.cwd, file)
   const home = io.env.HOME
   if (inside !== '' && !inside.startsWith('..')) return inside

@@ -5,16 +5,16 @@ import { openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import {
   modelsFor,
-  observerFor,
+  observerSurfaceFor,
   openSession,
-  questionsAnswered,
   type Session,
   type SessionOptions,
+  waitForAnswers,
 } from '../cli/session.ts'
 import {
   type CommandWords,
   type ConfigChoice,
-  noServersIn,
+  noServersMessage,
   readConfig,
   readTarget,
   type Target,
@@ -48,11 +48,11 @@ export interface CommandContext<O = ServerOptions> extends CommandWords {
 export async function connectTo(
   context: CommandContext,
   lists: NonNullable<HostConnectOptions['lists']> = [],
-  more: Pick<SessionOptions, 'surface' | 'own' | 'onAsking'> = {},
+  more: Pick<SessionOptions, 'surface' | 'isLocal' | 'onAsking'> = {},
 ): Promise<{ session: Session; rest: string[]; target: Target }> {
   const { options, io, output } = context
   const { target, rest } = await readTarget(context, options, io)
-  const answers = await answersIn(options)
+  const answers = await readAnswersOption(options)
   return {
     session: await openSession(target, lists, { ...options, answers, ...more }, io, output),
     rest,
@@ -60,7 +60,9 @@ export async function connectTo(
   }
 }
 
-async function answersIn({ answers }: Pick<ServerOptions, 'answers'>): Promise<SessionOptions['answers']> {
+async function readAnswersOption({
+  answers,
+}: Pick<ServerOptions, 'answers'>): Promise<SessionOptions['answers']> {
   return answers === undefined ? undefined : (await import('../surface/answers-file.ts')).readAnswers(answers)
 }
 
@@ -77,7 +79,7 @@ export interface OpenServersOptions {
   /** Only these of the configured servers. */
   only?: readonly string[]
   /** Answers questions. Default: the user, about server starts only. */
-  who?: typeof observerFor
+  surfaceOf?: typeof observerSurfaceFor
 }
 
 /**
@@ -87,10 +89,10 @@ export interface OpenServersOptions {
 export async function openServers(
   context: CommandContext,
   lists: NonNullable<HostConnectOptions['lists']>,
-  { only, who = observerFor }: OpenServersOptions = {},
+  { only, surfaceOf = observerSurfaceFor }: OpenServersOptions = {},
 ): Promise<OpenServers> {
   const { options, io, output } = context
-  const person = who(io)
+  const person = surfaceOf(io)
   if (context.command !== undefined) {
     const { session } = await connectTo({ ...context, words: [] }, lists, {
       ...(person !== undefined && { surface: person }),
@@ -100,16 +102,17 @@ export async function openServers(
   }
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
   if (Object.keys(config.servers).length === 0)
-    throw new CliError(ExitCode.cannotConnect, noServersIn(file, config))
-  const servers = chosen(config.servers, only, file)
-  const answers = await answersIn(options)
+    throw new CliError(ExitCode.cannotConnect, noServersMessage(file, config))
+  const servers = chosenServers(config.servers, only, file)
+  const answers = await readAnswersOption(options)
   const asked = answers === undefined ? person : undefined
   // Without a user, no question of this command may wait at another terminal.
-  const isOwn = only !== undefined || answers !== undefined || (person === undefined && who !== observerFor)
+  const isLocal =
+    only !== undefined || answers !== undefined || (person === undefined && surfaceOf !== observerSurfaceFor)
   const noSurface = { name: 'nobody', show: {} }
   const open = await openHost(options, 'jackfield', io, {
-    isOwn,
-    here: async () => ({
+    isLocal: isLocal,
+    localOptions: async () => ({
       ...{ config, servers, follow: false, connect: { lists, follow: false } },
       models:
         person === undefined && answers === undefined ? [] : [...(await modelsFor(answers, config, io))],
@@ -135,7 +138,7 @@ export async function openServers(
             note: output.note,
           })
     await client.call('servers.start', {}, { signal: io.signal })
-    await questionsAnswered(client, answering, io.signal)
+    await waitForAnswers(client, answering, io.signal)
     io.signal.throwIfAborted()
     const ready: string[] = []
     for (const { name, connection } of await client.call('servers.list', {})) {
@@ -157,7 +160,7 @@ export async function openServers(
   }
 }
 
-function chosen<T>(
+function chosenServers<T>(
   servers: Record<string, T>,
   only: readonly string[] | undefined,
   file: string,

@@ -28,7 +28,7 @@ export async function daemonStatus(options: DaemonOptions, io: Io, output: Outpu
   }
   output.result({ hosts: running }, () => {
     if (running.length === 0)
-      return `No host process runs${options.all === true ? '' : ` for this folder${withThese(options)}`}. The first command that needs a server starts one.`
+      return `No host process runs${options.all === true ? '' : ` for this folder${optionsNote(options)}`}. The first command that needs a server starts one.`
     const rows = running.map(({ pid, workspace, since, clients, servers, runs, openQuestions }) => [
       `${pid}`,
       oneLine(workspace ?? ''),
@@ -57,7 +57,7 @@ export async function daemonStop(options: DaemonOptions, io: Io, output: Output)
     if (done !== undefined) (done.ended ? stopped : busy).push(done.pid)
   }
   output.result({ stopped, busy }, () => {
-    if (stopped.length + busy.length === 0) return `No host process was running${withThese(options)}.`
+    if (stopped.length + busy.length === 0) return `No host process was running${optionsNote(options)}.`
     return [
       ...stopped.map((pid) => `The host process ${pid} ends.`),
       ...busy.map(
@@ -73,7 +73,7 @@ function isSelective({ store, config, profile, discover, startWhatThisFolderName
   return [store, config, profile, discover, startWhatThisFolderNames].some((option) => option !== undefined)
 }
 
-function withThese(options: DaemonOptions): string {
+function optionsNote(options: DaemonOptions): string {
   return options.all !== true && isSelective(options) ? ' with these options' : ''
 }
 
@@ -82,14 +82,22 @@ function withThese(options: DaemonOptions): string {
  * With `all`, those of every folder.
  */
 function chosenAddresses(options: DaemonOptions, io: Io): DaemonAddress[] {
-  const own = daemonAddress(options, io)
-  if (options.all !== true && isSelective(options)) return [own]
+  const selectedAddress = daemonAddress(options, io)
+  if (options.all !== true && isSelective(options)) return [selectedAddress]
   const folder = join(dataFolder(io), 'hosts')
   const known = readdirSync(folder).flatMap((name) => {
     const [, key] = /^([0-9a-f]{16})\.json$/.exec(name) ?? []
     if (key === undefined) return []
-    const at = (path: string): string => path.replaceAll(own.key, key)
-    return [{ key, socket: at(own.socket), file: at(own.file), lock: at(own.lock), log: at(own.log) }]
+    const at = (path: string): string => path.replaceAll(selectedAddress.key, key)
+    return [
+      {
+        key,
+        socket: at(selectedAddress.socket),
+        file: at(selectedAddress.file),
+        lock: at(selectedAddress.lock),
+        log: at(selectedAddress.log),
+      },
+    ]
   })
   return options.all === true ? known : known.filter((address) => readRecord(address)?.workspace === io.cwd)
 }

@@ -1,7 +1,7 @@
 import type { DoctorReport, DoctorStep, LayeredConfig, ServerConfig } from '@jackfield/host'
 import { ExitCode } from '../cli/exit.ts'
 import { openHost } from '../cli/host.ts'
-import { finished, surfaceFor } from '../cli/session.ts'
+import { runOperation, surfaceFor } from '../cli/session.ts'
 import { fixesFor, hasErrors, readConfig, readTarget, type Target } from '../cli/target.ts'
 import { fixLines } from '../output/fixes.ts'
 import type { Palette } from '../output/palette.ts'
@@ -13,13 +13,13 @@ import type { CommandContext } from './context.ts'
 /** `jackfield doctor [target]`: diagnoses one server or every configured one. */
 export async function doctor(context: CommandContext): Promise<ExitCode> {
   const { options, io, output } = context
-  const { servers, config, isDisabled, target } = await chosen(context)
+  const { servers, config, isDisabled, target } = await chosenServers(context)
   const isBroken = target === undefined && config !== undefined && hasErrors(config)
   const person = surfaceFor(io)
   await using open = await openHost(options, 'jackfield doctor', io, {
     // Without a user, no question may wait at another terminal; and only a host in this process starts disabled servers.
-    isOwn: person === undefined || config === undefined || isDisabled,
-    here: async () => ({
+    isLocal: person === undefined || config === undefined || isDisabled,
+    localOptions: async () => ({
       ...{ config: config ?? null, servers, models: [], follow: false },
       ...(person === undefined && { surface: { name: 'nobody', show: {} } }),
     }),
@@ -40,13 +40,13 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
     if (!output.json) io.stdout.write(`${reports.length === 0 ? '' : '\n'}${palette.bold(oneLine(name))}\n`)
     let shown = 0
     const show = (steps: readonly DoctorStep[]): void => {
-      const fresh = steps.slice(shown)
+      const newSteps = steps.slice(shown)
       shown = steps.length
       if (!output.json)
-        for (const step of fresh.map(asTyped))
+        for (const step of newSteps.map(asTyped))
           io.stdout.write(`${stepLines(step, palette, output.columns)}\n`)
     }
-    const report = await finished({ client, person }, { kind: 'examine', server: name }, io.signal, {
+    const report = await runOperation({ client, person }, { kind: 'examine', server: name }, io.signal, {
       onRow: ({ steps = [] }) => show(steps),
     })
     show(report.steps)
@@ -67,7 +67,7 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
   return isBroken ? ExitCode.usage : ExitCode.done
 }
 
-async function chosen(context: CommandContext): Promise<{
+async function chosenServers(context: CommandContext): Promise<{
   servers: Record<string, ServerConfig>
   config: LayeredConfig | undefined
   isDisabled: boolean
@@ -115,17 +115,17 @@ export function stepLines(
   const head = `  ${colour(marks[outcome])} ${name.padEnd(11)} ${time.padStart(8)}  `
   const indent = ' '.repeat(widthOf(`  ${marks[outcome]} ${name.padEnd(11)} ${time.padStart(8)}  `))
   const parts = step === 'environment' && columns !== undefined ? message.split('; ') : [message]
-  const lines = parts.flatMap((part) => fitted(oneLine(part), columns, indent))
+  const lines = parts.flatMap((part) => wrapIndented(oneLine(part), columns, indent))
   const text = lines.map((line) => (outcome === 'skipped' ? palette.dim(line) : line)).join(`\n${indent}`)
   const todo = [...(advice === undefined ? [] : [oneLine(advice)]), ...fixLines(fixes)]
   const next = todo.map((line) => {
-    const [first = '', ...more] = fitted(line, columns, `${indent}  `)
+    const [first = '', ...more] = wrapIndented(line, columns, `${indent}  `)
     return [`${indent}${palette.bold('→')} ${first}`, ...more.map((rest) => `${indent}  ${rest}`)].join('\n')
   })
   return [`${head}${text}`, ...next].join('\n')
 }
 
 /** The lines of a text that is indented on a terminal of this width. */
-function fitted(text: string, columns: number | undefined, indent: string): string[] {
+function wrapIndented(text: string, columns: number | undefined, indent: string): string[] {
   return columns === undefined ? [text] : wrap(text, Math.max(columns - indent.length, minColumns))
 }

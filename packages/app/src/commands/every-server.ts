@@ -18,7 +18,7 @@ export interface ServerLists {
   /** The kind of its items, as in the trust store. */
   kinds: readonly TrustItem['what'][]
   isEmpty(catalog: Catalog): boolean
-  of(catalog: Catalog, trust: ServerTrust, appearance: Appearance): { result: object; text: string }
+  format(catalog: Catalog, trust: ServerTrust, appearance: Appearance): { result: object; text: string }
 }
 
 /** Whether a command line names neither a server nor a command that starts one. */
@@ -27,26 +27,26 @@ export function namesNoServer({ words, command }: CommandContext): boolean {
 }
 
 /** Shows a list of every configured server; servers that cannot be reached are reported on stderr. */
-export async function everyServer(context: CommandContext, shown: ServerLists): Promise<ExitCode> {
+export async function showEveryServer(context: CommandContext, serverLists: ServerLists): Promise<ExitCode> {
   const { output } = context
-  await using open = await openServers(context, shown.lists)
+  await using open = await openServers(context, serverLists.lists)
   let code: ExitCode = ExitCode.done
   const servers = await Promise.all(
     open.ready.map(async (server) => ({
       server,
-      catalog: await catalogOf(open.client, server, shown.lists),
+      catalog: await catalogOf(open.client, server, serverLists.lists),
       trust: await open.client.call('trust.get', { server }),
     })),
   )
   const listings = servers.map(
-    ({ server, catalog, trust }) => [server, shown.of(catalog, trust, output)] as const,
+    ({ server, catalog, trust }) => [server, serverLists.format(catalog, trust, output)] as const,
   )
   output.result(Object.fromEntries(listings.map(([server, { result }]) => [server, result])), () =>
     listings.map(([server, { text }]) => `${output.palette.bold(oneLine(server))}\n${text}`).join('\n\n'),
   )
   for (const { server, catalog, trust } of servers) {
     try {
-      if (shown.isEmpty(catalog)) refuseEmptyList({ trust, server }, shown.kinds)
+      if (serverLists.isEmpty(catalog)) refuseEmptyList({ trust, server }, serverLists.kinds)
     } catch (error) {
       if (!(error instanceof CliError)) throw error
       output.note(`! ${error.message}`)

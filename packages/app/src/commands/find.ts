@@ -12,7 +12,7 @@ export interface FindOptions extends ServerOptions {
 }
 
 /** Maximum matches of one search. */
-const maxFound = 200
+const maxMatches = 200
 
 /** `jackfield find <words>`: searches resources (also their contents), templates and prompts of every configured server. */
 export async function find(context: CommandContext<FindOptions>): Promise<ExitCode> {
@@ -23,7 +23,7 @@ export async function find(context: CommandContext<FindOptions>): Promise<ExitCo
     ...(options.server !== undefined && { only: options.server }),
   })
   const { client, ready } = open
-  const limit = Math.min(options.limit, maxFound)
+  const limit = Math.min(options.limit, maxMatches)
   const result = await client.call('library.search', { query, limit, content: true })
   const { matches, total, contentUnavailable } = result
   if (contentUnavailable !== undefined)

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { type Host, type LayeredConfig, type Surface, serveGateways, type UserGateway } from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
 import { serveStdio } from '@jackfield/sdk/stdio'
-import { backplaneVariable, keysIn, openBackplane } from '../cli/backplane.ts'
+import { backplaneVariable, openBackplane, readKeys } from '../cli/backplane.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { credentialStore } from '../cli/secrets.ts'
@@ -12,7 +12,7 @@ import { modelsFor, surfaceFor } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
-import { whyUnreadable } from '../cli/unreadable.ts'
+import { readErrorReason } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { makeHost } from '../daemon/service.ts'
 import { noteWithFixes } from '../output/fixes.ts'
@@ -31,7 +31,7 @@ export interface GatewayCommandOptions extends ConfigChoice {
   store?: string
 }
 
-const owner = 'owner'
+const ownerName = 'owner'
 const userName = /^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}$/
 
 /** `jackfield gateway`: serves every configured server as one server, until Ctrl+C. */
@@ -45,17 +45,23 @@ export async function gateway(options: GatewayCommandOptions, io: Io, output: Ou
   }
   const { config } = await readConfig(options, io, (text) => output.note(text))
   return http === undefined
-    ? overStdio(config, options, io, output)
-    : overHttp(http, config, options, io, output)
+    ? serveOverStdio(config, options, io, output)
+    : serveOverHttp(http, config, options, io, output)
 }
 
-async function overStdio(
+async function serveOverStdio(
   config: LayeredConfig,
   options: GatewayCommandOptions,
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
-  const opened = await open({ config, options, io, output, surface: deferringSurface(output, options) })
+  const opened = await openGateway({
+    config,
+    options,
+    io,
+    output,
+    surface: deferringSurface(output, options),
+  })
   try {
     if (isInteractive(io))
       output.note(
@@ -72,15 +78,15 @@ async function overStdio(
   }
 }
 
-async function overHttp(
+async function serveOverHttp(
   http: string,
   config: LayeredConfig,
   options: GatewayCommandOptions,
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
-  const place = placeOf(http)
-  const keys = options.keys === undefined ? undefined : await keysIn(options.keys)
+  const place = parseAddress(http)
+  const keys = options.keys === undefined ? undefined : await readKeys(options.keys)
   if (options.health !== undefined && !/^\/[\w./-]*[\w-]$/.test(options.health))
     throw usageError(`"${options.health}" is not a path. Write --health /healthz.`)
   const backplaneUrl = options.backplane ?? (io.env[backplaneVariable] || undefined)
@@ -90,8 +96,8 @@ async function overHttp(
     )
   const tokens =
     options.users === undefined
-      ? { [owner]: randomBytes(24).toString('base64url') }
-      : await tokensIn(options.users)
+      ? { [ownerName]: randomBytes(24).toString('base64url') }
+      : await readTokens(options.users)
   // A store that cannot be opened ends the command here, before the first request. With several users, only requests of that user
   // are rejected.
   if (options.users === undefined) {
@@ -101,14 +107,14 @@ async function overHttp(
   const surface = person ?? deferringSurface(output, options)
   const onWarning = (message: string): void => output.note(`! ${oneLine(message)}`)
   const backplane = backplaneUrl === undefined ? undefined : await openBackplane(backplaneUrl, onWarning)
-  const front = await serveGateways({
+  const gatewayServer = await serveGateways({
     ...place,
     tokens,
     ...(keys !== undefined && { keys }),
     ...(backplane !== undefined && { backplane }),
     ...(options.health !== undefined && { health: options.health }),
     ...(options.allowHost !== undefined && { allowedHosts: options.allowHost }),
-    open: (user) => open({ config, options, io, output, surface, user }),
+    open: (user) => openGateway({ config, options, io, output, surface, user }),
     onWarning,
   }).catch(async (error: unknown) => {
     await backplane?.close()
@@ -120,8 +126,9 @@ async function overHttp(
       output.note(
         `! ${oneLine(place.host)} is reachable from other machines over plain HTTP: tokens and all other data can be read in transit. Put a proxy with TLS in front of it, or listen on 127.0.0.1.`,
       )
-    output.note(`The gateway listens at ${front.url}. Ctrl+C ends it.`)
-    if (options.users === undefined) output.note(`Clients send: Authorization: Bearer ${tokens[owner] ?? ''}`)
+    output.note(`The gateway listens at ${gatewayServer.url}. Ctrl+C ends it.`)
+    if (options.users === undefined)
+      output.note(`Clients send: Authorization: Bearer ${tokens[ownerName] ?? ''}`)
     else output.note(`Users: ${Object.keys(tokens).join(', ')}`)
     if (!isInteractive(io)) output.note('Questions to you wait in the inbox: jackfield inbox')
     await new Promise<void>((resolve) => {
@@ -130,16 +137,16 @@ async function overHttp(
     })
     return ExitCode.done
   } finally {
-    if (backplane === undefined) await front.close()
+    if (backplane === undefined) await gatewayServer.close()
     else {
       output.note('Waiting for running requests. Ctrl+C again ends them.')
-      await front.drain()
+      await gatewayServer.drain()
       await backplane.close()
     }
   }
 }
 
-interface Opening {
+interface GatewayOptions {
   config: LayeredConfig
   options: GatewayCommandOptions
   io: Io
@@ -149,14 +156,21 @@ interface Opening {
   user?: string
 }
 
-async function open({ config, options, io, output, surface, user }: Opening): Promise<UserGateway> {
-  const apart = user === undefined || user === owner ? undefined : user
+async function openGateway({
+  config,
+  options,
+  io,
+  output,
+  surface,
+  user,
+}: GatewayOptions): Promise<UserGateway> {
+  const separateUser = user === undefined || user === ownerName ? undefined : user
   const host = makeHost({
     ...hostSettings(config, options, io),
     servers: config.servers,
     models: [...(await modelsFor(undefined, config, io))],
     surface,
-    ...storesOf(apart, options, io),
+    ...storesOf(separateUser, options, io),
   })
   try {
     const opened = host.gateway.open({
@@ -167,8 +181,8 @@ async function open({ config, options, io, output, surface, user }: Opening): Pr
     })
     const started = host.start()
     started.catch(() => {})
-    await Promise.race([started, keepRunning(host, io.signal)])
-    announce(host, output)
+    await Promise.race([started, whenStarted(host, io.signal)])
+    noteConnections(host, output)
     return {
       server: opened.server,
       async close() {
@@ -183,7 +197,7 @@ async function open({ config, options, io, output, surface, user }: Opening): Pr
 }
 
 /** Resolves when no server is starting. A server that waits for the user's consent does not delay the others or a client. */
-function keepRunning(host: Host, signal: AbortSignal): Promise<void> {
+function whenStarted(host: Host, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const check = (): void => {
       const coming = [...host.connections.values()].some(({ state }) => state === 'connecting')
@@ -211,7 +225,7 @@ function storesOf(user: string | undefined, options: GatewayCommandOptions, io: 
   }
 }
 
-function announce(host: Host, output: Output): void {
+function noteConnections(host: Host, output: Output): void {
   for (const [server, state] of host.connections) {
     if ('fixes' in state)
       noteWithFixes(output, `! ${oneLine(server)} is not available: ${oneLine(state.reason)}`, state.fixes)
@@ -219,7 +233,7 @@ function announce(host: Host, output: Output): void {
   output.note(`${count(host.tools().length, 'tool')} of ${count(host.connections.size, 'server')}.`)
 }
 
-function placeOf(text: string): { host: string; port: number } {
+function parseAddress(text: string): { host: string; port: number } {
   const parts = /^(?:(\[[0-9a-fA-F:]+\]|[^:]+):)?(\d{1,5})$/.exec(text)
   const port = Number(parts?.[2])
   if (parts === null || port > 65_535) {
@@ -229,22 +243,23 @@ function placeOf(text: string): { host: string; port: number } {
 }
 
 /** The tokens of the users in a file, by name. */
-async function tokensIn(file: string): Promise<Record<string, string>> {
-  const fault = (why: string): Error =>
+async function readTokens(file: string): Promise<Record<string, string>> {
+  const invalidFile = (why: string): Error =>
     usageError(`${file} ${why}. It must be one JSON object: { "ann": "a token of 16 characters or more" }.`)
   let users: unknown
   try {
     users = JSON.parse(await readFile(file, 'utf8'))
   } catch (error) {
-    throw fault(`cannot be read: ${whyUnreadable(error)}`)
+    throw invalidFile(`cannot be read: ${readErrorReason(error)}`)
   }
-  if (typeof users !== 'object' || users === null || Array.isArray(users)) throw fault('is not an object')
+  if (typeof users !== 'object' || users === null || Array.isArray(users))
+    throw invalidFile('is not an object')
   const tokens: Record<string, string> = {}
   for (const [name, token] of Object.entries(users)) {
-    if (!userName.test(name)) throw fault(`has the invalid user name "${oneLine(name)}"`)
-    if (typeof token !== 'string') throw fault(`has a token of ${name} that is not a string`)
+    if (!userName.test(name)) throw invalidFile(`has the invalid user name "${oneLine(name)}"`)
+    if (typeof token !== 'string') throw invalidFile(`has a token of ${name} that is not a string`)
     tokens[name] = token
   }
-  if (Object.keys(tokens).length === 0) throw fault('has no users')
+  if (Object.keys(tokens).length === 0) throw invalidFile('has no users')
   return tokens
 }

@@ -28,15 +28,15 @@ export async function importServers(
   const home = io.env.HOME ?? homedir()
   const discovered = await discoverServers({ env: io.env, home }, (problem) => output.note(oneLine(problem)))
   if (words.length === 0) return show(discovered, output)
-  const own = userConfigFile(io.env, home)
-  const present = await ownServers(own)
-  const chosen = words.includes('all') ? discovered : words.map((name) => pick(name, discovered))
+  const ownFile = userConfigFile(io.env, home)
+  const present = await ownServers(ownFile)
+  const chosen = words.includes('all') ? discovered : words.map((name) => pickServer(name, discovered))
   const imported: { name: string; from: string; secrets: string[] }[] = []
   const servers: Record<string, ServerConfig> = {}
   for (const { name, server, app } of chosen) {
     if (Object.hasOwn(present, name)) {
       if (words.includes('all')) continue
-      throw usageError(`${own} has a server "${oneLine(name)}" already. Rename one of them.`)
+      throw usageError(`${ownFile} has a server "${oneLine(name)}" already. Rename one of them.`)
     }
     const { config, secrets } = withoutSecrets(name, server)
     const store = secretStore(io)
@@ -44,10 +44,10 @@ export async function importServers(
     servers[name] = config
     imported.push({ name, from: app, secrets: secrets.map((secret) => secret.name) })
   }
-  if (imported.length > 0) await addServers(own, servers)
-  output.result({ file: own, imported: imported }, () =>
+  if (imported.length > 0) await addServers(ownFile, servers)
+  output.result({ file: ownFile, imported: imported }, () =>
     [
-      `${imported.length} ${imported.length === 1 ? 'server is' : 'servers are'} now in ${own}.`,
+      `${imported.length} ${imported.length === 1 ? 'server is' : 'servers are'} now in ${ownFile}.`,
       ...imported.map(({ name, from, secrets }) => {
         const stored =
           secrets.length === 0
@@ -74,7 +74,7 @@ function show(discovered: readonly DiscoveredServer[], output: Output): ExitCode
   return ExitCode.done
 }
 
-function pick(name: string, discovered: readonly DiscoveredServer[]): DiscoveredServer {
+function pickServer(name: string, discovered: readonly DiscoveredServer[]): DiscoveredServer {
   const fits = discovered.filter((item) => item.name === name)
   const [first, ...others] = fits
   if (first === undefined)

@@ -4,10 +4,10 @@ import type { Io, Output } from '../cli/io.ts'
 import { storeFile } from '../cli/store.ts'
 import { readLayers } from '../cli/target.ts'
 import { storeHost } from '../daemon/service.ts'
-import { answerWith } from '../forms/later.ts'
-import { age } from '../output/age.ts'
-import { pretty } from '../output/content.ts'
-import { answerCommands, inboxTable, questionSummary, stateText } from '../output/inbox.ts'
+import { respondCommand } from '../forms/later.ts'
+import { shortAge } from '../output/age.ts'
+import { prettyJson } from '../output/content.ts'
+import { answerCommands, inboxTable, questionState, questionSummary } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 export interface InboxOptions {
@@ -28,7 +28,7 @@ export async function inbox(
   await using host = storeHost(store)
   if (id !== undefined) {
     const item = itemOf(host.inbox.list({ state: 'all' }), id)
-    output.result(jsonOf(item), () => whole(item, options.store))
+    output.result(jsonOf(item), () => questionDetails(item, options.store))
     return ExitCode.done
   }
   const { server } = options
@@ -36,7 +36,7 @@ export async function inbox(
     ...(options.all === true && { state: 'all' }),
     ...(server !== undefined && { server }),
   })
-  if (server !== undefined && items.length === 0) await refuseUnknown(server, host, io)
+  if (server !== undefined && items.length === 0) await refuseUnknownServer(server, host, io)
   output.result({ store, questions: items.map(jsonOf) }, () => {
     const heading = output.palette.dim(store)
     if (items.length > 0) return `${heading}\n${inboxTable(items, output, Date.now(), options.store)}`
@@ -46,7 +46,7 @@ export async function inbox(
 }
 
 /** Throws a usage error for a server that is not configured and has no questions. */
-async function refuseUnknown(server: string, host: Host, io: Io): Promise<void> {
+async function refuseUnknownServer(server: string, host: Host, io: Io): Promise<void> {
   const { servers } = await readLayers({}, io)
   const asked = host.inbox.list({ state: 'all' }).map(({ question }) => question.cause.server)
   const known = [...new Set([...Object.keys(servers), ...asked])].sort()
@@ -79,17 +79,17 @@ function jsonOf(item: InboxItem): object {
     ...item,
     server: question.cause.server,
     kind: question.kind,
-    state: stateText(item),
+    state: questionState(item),
     what: questionSummary(question),
   }
 }
 
-function whole(item: InboxItem, store: string | undefined): string {
+function questionDetails(item: InboxItem, store: string | undefined): string {
   const { question, answer, reason } = item
   const { server, tool, caller } = question.cause
   const facts = [
     ['question', item.id],
-    ['asked', `${age(item.at, Date.now())} (${item.at})`],
+    ['asked', `${shortAge(item.at, Date.now())} (${item.at})`],
     [
       'by',
       [
@@ -98,12 +98,14 @@ function whole(item: InboxItem, store: string | undefined): string {
         ...(caller ? [`called by ${caller}`] : []),
       ].join(', '),
     ],
-    ['state', `${stateText(item)}${reason === undefined ? '' : `: ${reason}`}`],
+    ['state', `${questionState(item)}${reason === undefined ? '' : `: ${reason}`}`],
     ...(answer === undefined ? [] : [['answered', `by ${answer.by} at ${answer.at}`]]),
     ['what', questionSummary(question)],
   ]
   const lines = facts.map(([name = '', value = '']) => `${name.padEnd(10)}${oneLine(value)}`)
   const ways =
-    item.state === 'open' ? answerCommands(question).map((way) => `${answerWith(item.id, store)} ${way}`) : []
-  return [...lines, '', pretty(question), ...(ways.length === 0 ? [] : ['', ...ways])].join('\n')
+    item.state === 'open'
+      ? answerCommands(question).map((way) => `${respondCommand(item.id, store)} ${way}`)
+      : []
+  return [...lines, '', prettyJson(question), ...(ways.length === 0 ? [] : ['', ...ways])].join('\n')
 }

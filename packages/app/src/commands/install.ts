@@ -28,8 +28,8 @@ import { secretStore } from '../cli/secrets.ts'
 import { surfaceFor } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { bundleFolder, storeFile } from '../cli/store.ts'
-import { nameOfCommand, variablesOf } from '../cli/target.ts'
-import { whyUnreadable } from '../cli/unreadable.ts'
+import { nameOfCommand, parseVariables } from '../cli/target.ts'
+import { readErrorReason } from '../cli/unreadable.ts'
 import { makeHost } from '../daemon/service.ts'
 import { installationLines } from '../output/installation.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -71,22 +71,23 @@ export async function install(
       `${file} has a server "${oneLine(plan.name)}" already. Choose another name with --name, or: jackfield uninstall ${oneLine(plan.name)}`,
     )
   }
-  const set = valuesSet(plan, options)
+  const set = parseSetValues(plan, options)
   const person = askConsent(installationLines(plan, file, output.palette), options, io, output)
-  const given = { set, known: await secretsFor(plan, io) }
+  const available = { set, known: await storedSecretNames(plan, io) }
   // If values cannot be asked for later, missing ones are reported now.
-  const early = surfaceFor(io) === undefined ? await valuesFor(plan, given, io, output) : undefined
+  const earlyValues =
+    surfaceFor(io) === undefined ? await collectValues(plan, available, io, output) : undefined
   const refused = (): ExitCode => {
     io.signal.throwIfAborted()
     output.note('Nothing was installed.')
     return ExitCode.toolError
   }
-  if (early !== undefined) plan.config(early.values)
-  if (!(await agreed(plan, file, person, options, io))) return refused()
-  const wanted = early ?? (await valuesFor(plan, given, io, output))
-  if (wanted === undefined) return refused()
-  const config = plan.config(wanted.values)
-  for (const [name, value] of wanted.secrets) await secretStore(io).set(name, value)
+  if (earlyValues !== undefined) plan.config(earlyValues.values)
+  if (!(await hasConsent(plan, file, person, options, io))) return refused()
+  const collected = earlyValues ?? (await collectValues(plan, available, io, output))
+  if (collected === undefined) return refused()
+  const config = plan.config(collected.values)
+  for (const [name, value] of collected.secrets) await secretStore(io).set(name, value)
   await bundle?.unpack()
   await addServers(file, { [plan.name]: config })
   const started = options.start ? await startOnce(plan.name, config, options, io) : undefined
@@ -147,9 +148,9 @@ async function planOf(
     if (program === undefined || given !== undefined)
       throw usageError('Give a name or a file, or a command after --, and not both.')
     // A variable without a value stays a reference, so that its value is not stored.
-    const env = variablesOf(options.env, (variable) => `\${${variable}}`)
-    const [own = program, ...args] = await Promise.all(command.map((word) => anywhere(word, io)))
-    const server = { command: own, args, ...(env !== undefined && { env }) }
+    const env = parseVariables(options.env, (variable) => `\${${variable}}`)
+    const [fullName = program, ...args] = await Promise.all(command.map((word) => withAbsolutePath(word, io)))
+    const server = { command: fullName, args, ...(env !== undefined && { env }) }
     return { plan: planForServer(name ?? nameOfCommand(command), server) }
   }
   if (options.env !== undefined)
@@ -169,11 +170,11 @@ async function planOf(
     return { plan: planForServer(name ?? url.hostname, { url: given }) }
   }
   if (bundleFile.test(given)) {
-    return packed(await bytesOf(resolve(io.cwd, given)), options, io)
+    return planFromBundle(await readBytes(resolve(io.cwd, given)), options, io)
   }
   if (given.endsWith('.json')) {
-    const text = (await bytesOf(resolve(io.cwd, given))).toString('utf8')
-    return published(documentIn(text, given), options, io)
+    const text = (await readBytes(resolve(io.cwd, given))).toString('utf8')
+    return planFromDocument(parseDocument(text, given), options, io)
   }
   const [, own = given, wanted] = /^(.+?)@([^@/]+)$/.exec(given) ?? []
   if (!own.includes('/')) {
@@ -192,11 +193,11 @@ async function planOf(
     ...(wanted !== undefined && { version: wanted }),
   })
   if (server.status === 'deleted') throw usageError(`${oneLine(own)} was deleted from the registry.`)
-  return published(server.document, options, io)
+  return planFromDocument(server.document, options, io)
 }
 
 /** A word of a command, with the whole path where it names a file or folder, because the server is started in any folder. */
-async function anywhere(word: string, { cwd }: Io): Promise<string> {
+async function withAbsolutePath(word: string, { cwd }: Io): Promise<string> {
   const path = resolve(cwd, word)
   if (/^\.{1,2}(?:[\\/]|$)/.test(word)) return path
   if (word.startsWith('-') || !/[./\\]/.test(word)) return word
@@ -204,17 +205,27 @@ async function anywhere(word: string, { cwd }: Io): Promise<string> {
   return file === undefined ? word : path
 }
 
-async function published(
+async function planFromDocument(
   document: Readonly<Record<string, unknown>>,
   options: InstallOptions,
   io: Io,
 ): Promise<PlannedInstall> {
   const bundle = bundleIn(document)
   if (bundle === undefined) return { plan: planFrom(document, options.name) }
-  return packed(await fetchBundle(bundle, { env: io.env, signal: io.signal }), options, io, bundle.publisher)
+  return planFromBundle(
+    await fetchBundle(bundle, { env: io.env, signal: io.signal }),
+    options,
+    io,
+    bundle.publisher,
+  )
 }
 
-function packed(bytes: Uint8Array, { name }: InstallOptions, io: Io, publisher?: string): PlannedInstall {
+function planFromBundle(
+  bytes: Uint8Array,
+  { name }: InstallOptions,
+  io: Io,
+  publisher?: string,
+): PlannedInstall {
   const bundle = readBundle(bytes, {
     folder: bundleFolder(io),
     home: io.env.HOME ?? homedir(),
@@ -240,7 +251,7 @@ function askConsent(
 }
 
 /** Gets consent from the user, in any window, or from `--yes`. */
-async function agreed(
+async function hasConsent(
   plan: InstallPlan,
   file: string,
   person: TerminalSurface | undefined,
@@ -261,7 +272,7 @@ async function agreed(
 }
 
 /** Values from the command line that the plan needs. */
-function valuesSet(plan: InstallPlan, options: InstallOptions): Record<string, string[]> {
+function parseSetValues(plan: InstallPlan, options: InstallOptions): Record<string, string[]> {
   const values: Record<string, string[]> = {}
   for (const word of options.set ?? []) {
     const [, id, value] = /^([^=]+)=(.*)$/s.exec(word) ?? []
@@ -278,7 +289,7 @@ function valuesSet(plan: InstallPlan, options: InstallOptions): Record<string, s
 }
 
 /** The names of stored secrets. Throws if the plan has secrets and there is no secret store. */
-async function secretsFor({ name, needs }: InstallPlan, io: Io): Promise<ReadonlySet<string>> {
+async function storedSecretNames({ name, needs }: InstallPlan, io: Io): Promise<ReadonlySet<string>> {
   const wanted = needs.flatMap(({ id, secret }) => (secret === undefined ? [] : [oneLine(id)]))
   if (wanted.length === 0) return new Set()
   try {
@@ -295,19 +306,19 @@ async function secretsFor({ name, needs }: InstallPlan, io: Io): Promise<Readonl
   }
 }
 
-interface Values {
+interface CollectedValues {
   values: Record<string, string[]>
   /** Typed secrets, to be stored under these names. */
   secrets: Map<string, string>
 }
 
 /** The values that the plan needs; undefined if the user cancels with Esc. */
-async function valuesFor(
+async function collectValues(
   plan: InstallPlan,
   { set, known }: { set: Record<string, string[]>; known: ReadonlySet<string> },
   io: Io,
   output: Output,
-): Promise<Values | undefined> {
+): Promise<CollectedValues | undefined> {
   const values = { ...set }
   const secrets = new Map<string, string>()
   const ask = surfaceFor(io)?.askInput
@@ -362,7 +373,7 @@ async function startOnce(
     connectTimeoutMs,
     connect: { follow: false },
   })
-  await Promise.race([host.start(), stopped(io.signal)])
+  await Promise.race([host.start(), startTimeout(io.signal)])
   const state = host.connections.get(name)
   return {
     state: state?.state ?? 'failed',
@@ -371,7 +382,7 @@ async function startOnce(
   }
 }
 
-async function stopped(signal: AbortSignal): Promise<never> {
+async function startTimeout(signal: AbortSignal): Promise<never> {
   await pause(connectTimeoutMs * 2, undefined, { signal, ref: false })
   throw new CliError(ExitCode.cannotConnect, 'The server took too long to start.')
 }
@@ -382,20 +393,20 @@ async function removeSecrets(config: ServerConfig, io: Io): Promise<string[]> {
   const names = [...texts, ...args].flatMap((text) =>
     Array.from(text.matchAll(/\$\{secret:([^}]+)\}/g), ([, name = '']) => name),
   )
-  const gone: string[] = []
-  for (const name of new Set(names)) if (await secretStore(io).remove(name)) gone.push(name)
-  return gone
+  const removed: string[] = []
+  for (const name of new Set(names)) if (await secretStore(io).remove(name)) removed.push(name)
+  return removed
 }
 
-async function bytesOf(file: string): Promise<Buffer> {
+async function readBytes(file: string): Promise<Buffer> {
   try {
     return await readFile(file)
   } catch (error) {
-    throw usageError(`${file} cannot be read: ${whyUnreadable(error)}`)
+    throw usageError(`${file} cannot be read: ${readErrorReason(error)}`)
   }
 }
 
-function documentIn(text: string, file: string): Record<string, unknown> {
+function parseDocument(text: string, file: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {

@@ -1,19 +1,20 @@
 import { makeVisible } from '@jackfield/host/config'
 import type { JsonSchema, Prompt, Resource, ResourceTemplate, Tool } from '@jackfield/sdk'
+import { isObject } from '../cli/arguments.ts'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
 import type { Session } from '../cli/session.ts'
-import { pretty, size } from '../output/content.ts'
+import { formatBytes, prettyJson } from '../output/content.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { firstSentence, signatureLines, typeText } from '../output/signature.ts'
 import { type TableOptions, table } from '../output/table.ts'
 import { wrap } from '../output/width.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
-import { type Appearance, everyServer, namesNoServer, type ServerLists } from './every-server.ts'
+import { type Appearance, namesNoServer, type ServerLists, showEveryServer } from './every-server.ts'
 import { meter } from './meter.ts'
 import { tree } from './tree.ts'
-import { outOfUseLines, refuseEmptyList, refuseQuarantined } from './trust.ts'
+import { disabledLines, refuseEmptyList, refuseQuarantined } from './trust.ts'
 
 export interface ToolsOptions extends ServerOptions {
   meter?: boolean
@@ -26,16 +27,16 @@ export interface ResourcesOptions extends ServerOptions {
 /** `jackfield tools [target] [name]`: without a target, those of every configured server. */
 export async function tools(context: CommandContext<ToolsOptions>): Promise<ExitCode> {
   if (context.options.meter === true) return meter(context)
-  if (namesNoServer(context)) return everyServer(context, toolLists)
+  if (namesNoServer(context)) return showEveryServer(context, toolLists)
   const { session, rest } = await connectTo(context, ['tools'])
   await using _ = session
   const { output } = context
   const all = session.catalog.tools.map(({ tool }) => tool)
-  const name = onlyWord(rest, 'tools [target] [name]')
+  const name = atMostOneWord(rest, 'tools [target] [name]')
   if (name === undefined) {
     if (all.length === 0) refuseEmptyList(session, ['tool'])
     output.result({ tools: all }, () => toolTable(all, output))
-    noteOutOfUse(session, toolLists.kinds, output)
+    noteDisabled(session, toolLists.kinds, output)
     return ExitCode.done
   }
   if (!all.some((tool) => tool.name === name)) refuseQuarantined(session, { what: 'tool', name })
@@ -47,48 +48,48 @@ export async function tools(context: CommandContext<ToolsOptions>): Promise<Exit
 /** `jackfield resources [target]`: without a target, those of every configured server. */
 export async function resources(context: CommandContext<ResourcesOptions>): Promise<ExitCode> {
   if (context.options.tree === true) return tree(context)
-  if (namesNoServer(context)) return everyServer(context, resourceLists)
+  if (namesNoServer(context)) return showEveryServer(context, resourceLists)
   const { session, rest } = await connectTo(context, ['resources'])
   await using _ = session
   const { output } = context
-  onlyNothing(rest, 'resources [target]')
+  requireNoWords(rest, 'resources [target]')
   const direct = session.catalog.resources.map(({ resource }) => resource)
   const templates = session.catalog.templates.map(({ template }) => template)
   if (direct.length + templates.length === 0) refuseEmptyList(session, ['resource', 'template'])
   output.result({ resources: direct, resourceTemplates: templates }, () =>
     resourceTables(direct, templates, output),
   )
-  noteOutOfUse(session, resourceLists.kinds, output)
+  noteDisabled(session, resourceLists.kinds, output)
   return ExitCode.done
 }
 
 /** `jackfield prompts [target]`: without a target, those of every configured server. */
 export async function prompts(context: CommandContext): Promise<ExitCode> {
-  if (namesNoServer(context)) return everyServer(context, promptLists)
+  if (namesNoServer(context)) return showEveryServer(context, promptLists)
   const { session, rest } = await connectTo(context, ['prompts'])
   await using _ = session
   const { output } = context
-  onlyNothing(rest, 'prompts [target]')
+  requireNoWords(rest, 'prompts [target]')
   const all = session.catalog.prompts.map(({ prompt }) => prompt)
   if (all.length === 0) refuseEmptyList(session, ['prompt'])
   output.result({ prompts: all }, () => promptTable(all, output))
-  noteOutOfUse(session, promptLists.kinds, output)
+  noteDisabled(session, promptLists.kinds, output)
   return ExitCode.done
 }
 
 /** Prints the disabled items of a list, with reasons. */
-function noteOutOfUse({ trust }: Pick<Session, 'trust'>, kinds: ServerLists['kinds'], output: Output): void {
-  for (const line of outOfUseLines(trust, kinds)) output.note(line)
+function noteDisabled({ trust }: Pick<Session, 'trust'>, kinds: ServerLists['kinds'], output: Output): void {
+  for (const line of disabledLines(trust, kinds)) output.note(line)
 }
 
 const toolLists: ServerLists = {
   lists: ['tools'],
   kinds: ['tool'],
   isEmpty: ({ tools }) => tools.length === 0,
-  of: (catalog, trust, options) => {
-    const own = catalog.tools.map(({ tool }) => tool)
-    const quarantined = outOfUseLines(trust, toolLists.kinds)
-    return { result: { tools: own }, text: [toolTable(own, options), ...quarantined].join('\n') }
+  format: (catalog, trust, options) => {
+    const ownTools = catalog.tools.map(({ tool }) => tool)
+    const quarantined = disabledLines(trust, toolLists.kinds)
+    return { result: { tools: ownTools }, text: [toolTable(ownTools, options), ...quarantined].join('\n') }
   },
 }
 
@@ -96,12 +97,12 @@ const resourceLists: ServerLists = {
   lists: ['resources'],
   kinds: ['resource', 'template'],
   isEmpty: ({ resources, templates }) => resources.length + templates.length === 0,
-  of: (catalog, trust, options) => {
+  format: (catalog, trust, options) => {
     const own = catalog.resources.map(({ resource }) => resource)
     const templates = catalog.templates.map(({ template }) => template)
     return {
       result: { resources: own, resourceTemplates: templates },
-      text: [resourceTables(own, templates, options), ...outOfUseLines(trust, resourceLists.kinds)].join(
+      text: [resourceTables(own, templates, options), ...disabledLines(trust, resourceLists.kinds)].join(
         '\n',
       ),
     }
@@ -112,16 +113,16 @@ const promptLists: ServerLists = {
   lists: ['prompts'],
   kinds: ['prompt'],
   isEmpty: ({ prompts }) => prompts.length === 0,
-  of: (catalog, trust, options) => {
+  format: (catalog, trust, options) => {
     const own = catalog.prompts.map(({ prompt }) => prompt)
-    const quarantined = outOfUseLines(trust, promptLists.kinds)
+    const quarantined = disabledLines(trust, promptLists.kinds)
     return { result: { prompts: own }, text: [promptTable(own, options), ...quarantined].join('\n') }
   },
 }
 
 /** Each tool as a signature and the first sentence of its description. */
 function toolTable(list: readonly Tool[], { palette, columns }: Appearance): string {
-  if (list.length === 0) return none('tools', palette)
+  if (list.length === 0) return emptyListText('tools', palette)
   const indent = '  '
   const room = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(1, columns - indent.length)
   const entries = list.map((tool) => {
@@ -163,7 +164,7 @@ export function toolText(tool: Tool, options: TableOptions): string {
       : table(['ARGUMENT', 'TYPE', '', 'DESCRIPTION'], args, options),
     '',
     palette.dim('Definition:'),
-    pretty(definition),
+    prettyJson(definition),
   ].join('\n')
 }
 
@@ -199,14 +200,14 @@ function resourceTables(
     ...(resources.length === 0 ? [] : [resourceTable(resources, appearance)]),
     ...(templates.length === 0 ? [] : [templateTable(templates, appearance)]),
   ]
-  return parts.length === 0 ? none('resources', appearance.palette) : parts.join('\n\n')
+  return parts.length === 0 ? emptyListText('resources', appearance.palette) : parts.join('\n\n')
 }
 
 function resourceTable(list: readonly Resource[], appearance: Appearance): string {
   const rows = list.map((resource) => [
     oneLine(resource.uri),
     oneLine(resource.mimeType ?? ''),
-    resource.size === undefined ? '' : size(resource.size),
+    resource.size === undefined ? '' : formatBytes(resource.size),
     described(resource),
   ])
   return table(['RESOURCE', 'TYPE', 'SIZE', 'DESCRIPTION'], rows, appearance)
@@ -222,7 +223,7 @@ function templateTable(list: readonly ResourceTemplate[], appearance: Appearance
 }
 
 function promptTable(list: readonly Prompt[], appearance: Appearance): string {
-  if (list.length === 0) return none('prompts', appearance.palette)
+  if (list.length === 0) return emptyListText('prompts', appearance.palette)
   const rows = list.map((prompt) => {
     const args = (prompt.arguments ?? []).map((entry) =>
       entry.required === true ? entry.name : `[${entry.name}]`,
@@ -237,7 +238,7 @@ function described(entry: { name: string; title?: string; description?: string }
   return oneLine(words.join(': '))
 }
 
-function none(what: string, palette: Palette): string {
+function emptyListText(what: string, palette: Palette): string {
   return palette.dim(`The server offers no ${what}.`)
 }
 
@@ -257,16 +258,12 @@ export function requireFound<T>(
   )
 }
 
-function onlyWord(words: string[], usage: string): string | undefined {
+function atMostOneWord(words: string[], usage: string): string | undefined {
   if (words.length > 1)
     throw usageError(`Too many words: ${words.slice(1).join(' ')}. Usage: jackfield ${usage}`)
   return words[0]
 }
 
-function onlyNothing(words: string[], usage: string): void {
+function requireNoWords(words: string[], usage: string): void {
   if (words.length > 0) throw usageError(`Too many words: ${words.join(' ')}. Usage: jackfield ${usage}`)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

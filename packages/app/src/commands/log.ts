@@ -15,9 +15,9 @@ import {
 import type { HostClient } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
 import { type CliError, ExitCode, isRejection, usageError } from '../cli/exit.ts'
-import { hostHere } from '../cli/host.ts'
+import { createLocalHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { writePrivateFile, writePrivatePieces } from '../cli/private-file.ts'
+import { writePrivateChunks, writePrivateFile } from '../cli/private-file.ts'
 import { storeFile } from '../cli/store.ts'
 import { storeHost, storeService } from '../daemon/service.ts'
 import { changeLines } from '../output/changes.ts'
@@ -47,7 +47,7 @@ export interface LogOptions {
 }
 
 const pollMs = 250
-const lastLines = 20
+const initialLines = 20
 
 /** `jackfield log [filter…]` and `jackfield log <id>`. */
 export async function log(
@@ -57,13 +57,13 @@ export async function log(
   output: Output,
 ): Promise<ExitCode> {
   const store = storeFile(options.store, io)
-  if (options.follow !== true || isOne(words)) {
-    await using open = await hostHere(storeService(store), 'jackfield log')
+  if (options.follow !== true || namesOneEvent(words)) {
+    await using open = await createLocalHost(storeService(store), 'jackfield log')
     await showLog(open.client, words, options, output)
     return ExitCode.done
   }
   await using host = storeHost(store)
-  return await readable(() => follow(host, queryOf(words, options), io, output))
+  return await withFilterErrors(() => follow(host, queryOf(words, options), io, output))
 }
 
 /** Shows one event, or the events that match a filter; used by the command and by conversations. */
@@ -74,12 +74,14 @@ export async function showLog(
   output: Output,
 ): Promise<void> {
   const [only = ''] = words
-  await readable(() =>
-    isOne(words) ? one(client, only, output) : show(client, queryOf(words, options), options, output),
+  await withFilterErrors(() =>
+    namesOneEvent(words)
+      ? showEvent(client, only, output)
+      : showEvents(client, queryOf(words, options), options, output),
   )
 }
 
-function isOne(words: readonly string[]): boolean {
+function namesOneEvent(words: readonly string[]): boolean {
   const [only, ...others] = words
   return only !== undefined && others.length === 0 && /^#?\d+$/.test(only)
 }
@@ -88,17 +90,17 @@ function queryOf(words: readonly string[], options: LogOptions): TraceQuery {
   const views = [options.tree, options.raw, options.timeline, options.stats, options.follow].filter(Boolean)
   if (views.length > 1) throw usageError('Give one of --tree, --raw, --timeline, --stats and --follow.')
   const limit = options.limit ?? (options.raw === true ? 20 : options.stats === true ? undefined : 200)
-  return { filter: filterOf(words), ...(limit !== undefined && { limit }) }
+  return { filter: joinFilter(words), ...(limit !== undefined && { limit }) }
 }
 
-async function show(
+async function showEvents(
   client: HostClient,
   query: TraceQuery,
   options: LogOptions,
   output: Output,
 ): Promise<void> {
   const { value, text } = await viewOf(client, query, options, output)
-  output.result(value, () => text ?? nothing(query))
+  output.result(value, () => text ?? emptyLogMessage(query))
 }
 
 /** The requested data, and its text if there is any. */
@@ -138,14 +140,14 @@ async function viewOf(
   }
 }
 
-function nothing({ filter = '' }: TraceQuery): string {
+function emptyLogMessage({ filter = '' }: TraceQuery): string {
   return filter === ''
     ? 'The log is empty. Call something first, for example: jackfield call echo message=hi -- npx -y @modelcontextprotocol/server-everything'
     : `Nothing in the log matches ${oneLine(filter)}. Remove conditions to see more.`
 }
 
 /** One event by its number, or by `#` and the number of its activity row. */
-async function one(client: HostClient, word: string, output: Output): Promise<void> {
+async function showEvent(client: HostClient, word: string, output: Output): Promise<void> {
   const number = Number(word.replace('#', ''))
   const [first] = word.startsWith('#') ? await client.call('trace.list', { filter: `row:${number}` }) : []
   const id = word.startsWith('#') ? first?.id : number
@@ -159,7 +161,10 @@ async function follow(host: Host, query: TraceQuery, io: Io, output: Output): Pr
     for (const event of events) output.row(event, eventLine(event, output))
   }
   let last = (await host.trace.list({ limit: 1 })).at(-1)?.id ?? 0
-  const newest = await host.trace.list({ ...query, limit: Math.min(query.limit ?? lastLines, lastLines) })
+  const newest = await host.trace.list({
+    ...query,
+    limit: Math.min(query.limit ?? initialLines, initialLines),
+  })
   show(newest.filter(({ id }) => id <= last))
   while (!io.signal.aborted) {
     await pause(pollMs, undefined, { signal: io.signal }).catch(() => {})
@@ -191,15 +196,15 @@ export async function exportLog(
   if (wanted === undefined)
     throw usageError(`"${format}" is not a format. Formats are ${formats.join(', ')}.`)
   await using host = storeHost(storeFile(options.store, io))
-  return await readable(async () => {
-    const pieces = host.trace.export(wanted, { filter: filterOf(words) })
+  return await withFilterErrors(async () => {
+    const pieces = host.trace.export(wanted, { filter: joinFilter(words) })
     if (options.output === undefined)
       for await (const piece of pieces) {
         if (!io.stdout.write(exactText(piece))) await once(io.stdout, 'drain', { signal: io.signal })
       }
     else {
       const file = resolve(io.cwd, options.output)
-      await writePrivatePieces(file, pieces)
+      await writePrivateChunks(file, pieces)
       output.note(`Written to ${file}`)
     }
     return ExitCode.done
@@ -221,8 +226,8 @@ export async function record(
 ): Promise<ExitCode> {
   if (file === undefined) throw usageError('Which file? Usage: jackfield record <file> [filter...]')
   await using host = storeHost(storeFile(options.store, io))
-  return await readable(async () => {
-    const recording = await host.trace.recording({ filter: filterOf(words) })
+  return await withFilterErrors(async () => {
+    const recording = await host.trace.recording({ filter: joinFilter(words) })
     const path = resolve(io.cwd, file)
     writePrivateFile(path, `${JSON.stringify(recording, null, 1)}\n`)
     const servers = Object.entries(recording.servers).map(([server, { revision, exchanges }]) => ({
@@ -252,7 +257,7 @@ export async function diff(
 ): Promise<ExitCode> {
   if (a === undefined || b === undefined)
     throw usageError('Which recordings? Usage: jackfield log diff <a> <b>')
-  const changes = recordingChanges(recordingIn(a, io), recordingIn(b, io))
+  const changes = recordingChanges(readRecording(a, io), readRecording(b, io))
   output.result(changes, () => {
     if (changes.length === 0)
       return output.palette.green('✓ Both have the same requests with the same results.')
@@ -269,7 +274,7 @@ export async function diff(
 }
 
 /** Reads a recording, or explains what is wrong with the file. */
-export function recordingIn(file: string, io: Pick<Io, 'cwd'>): Recording {
+export function readRecording(file: string, io: Pick<Io, 'cwd'>): Recording {
   const path = resolve(io.cwd, file)
   if (!existsSync(path)) throw usageError(`There is no file ${path}.`)
   try {
@@ -281,7 +286,7 @@ export function recordingIn(file: string, io: Pick<Io, 'cwd'>): Recording {
 }
 
 /** Joins the words to one filter, with the quotes that the shell removed. */
-export function filterOf(words: readonly string[]): string {
+export function joinFilter(words: readonly string[]): string {
   return words
     .map((word) => {
       if (!/\s/.test(word) || word.includes('"')) return word
@@ -292,19 +297,19 @@ export function filterOf(words: readonly string[]): string {
 }
 
 /** Marks the invalid part of a filter. */
-async function readable<T>(work: () => T | Promise<T>): Promise<T> {
+async function withFilterErrors<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof TraceFilterError) throw unreadable(error.message, error.filter, error.column)
+    if (error instanceof TraceFilterError) throw filterError(error.message, error.filter, error.column)
     const { filter, column } = error instanceof McpError ? error.details : {}
     if (error instanceof Error && typeof filter === 'string' && typeof column === 'number')
-      throw unreadable(error.message, filter, column)
+      throw filterError(error.message, filter, column)
     if (error instanceof McpError && isRejection(error)) throw usageError(error.message)
     throw error
   }
 }
 
-function unreadable(message: string, filter: string, column: number): CliError {
+function filterError(message: string, filter: string, column: number): CliError {
   return usageError(`${oneLine(message)}:\n  ${filter}\n  ${' '.repeat(column - 1)}^`)
 }

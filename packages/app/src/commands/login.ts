@@ -5,7 +5,7 @@ import type { Io, Output } from '../cli/io.ts'
 import { surfaceFor } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
-import { type ConfigChoice, fixesFor, readTarget, type Target, wordFor } from '../cli/target.ts'
+import { type ConfigChoice, fixesFor, readTarget, type Target, targetArgument } from '../cli/target.ts'
 import { makeHost } from '../daemon/service.ts'
 import { shellWord } from '../forms/later.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
@@ -25,7 +25,7 @@ export async function login(
   output: Output,
 ): Promise<ExitCode> {
   const target = await targetOf(words, options, io, 'login')
-  await using host = await hostFor(target, options, io)
+  await using host = await createHostFor(target, options, io)
   host.on((event) => {
     if (event.type !== 'login') return
     const how =
@@ -48,7 +48,7 @@ export async function login(
   const tools = host.tools().length
   output.result({ server: name, state: 'ready', already, tools }, () =>
     already
-      ? `${plain(name)} is ready; no sign-in is needed. To sign in as another user: jackfield logout ${shellWord(oneLine(wordFor(target)))}`
+      ? `${plain(name)} is ready; no sign-in is needed. To sign in as another user: jackfield logout ${shellWord(oneLine(targetArgument(target)))}`
       : `Signed in. ${plain(name)} is ready, with ${tools} ${tools === 1 ? 'tool' : 'tools'}.`,
   )
   return ExitCode.done
@@ -62,16 +62,16 @@ export async function logout(
   output: Output,
 ): Promise<ExitCode> {
   const target = await targetOf(words, options, io, 'logout')
-  await using host = await hostFor(target, options, io)
+  await using host = await createHostFor(target, options, io)
   const { name } = target
   const revocation = await host.logins.signOut(name)
-  output.result({ server: name, signedIn: false, revocation }, () => signedOut(name, revocation))
+  output.result({ server: name, signedIn: false, revocation }, () => signOutText(name, revocation))
   return ExitCode.done
 }
 
 type Revocation = Awaited<ReturnType<LoginService['signOut']>>
 
-function signedOut(server: string, revocation: Revocation): string {
+function signOutText(server: string, revocation: Revocation): string {
   const message = `Signed out of ${plain(server)}.`
   switch (revocation.outcome) {
     case 'none':
@@ -86,18 +86,18 @@ function signedOut(server: string, revocation: Revocation): string {
 }
 
 async function targetOf(words: string[], options: LoginOptions, io: Io, command: string): Promise<Target> {
-  if (words.length === 0) throw needed(command)
+  if (words.length === 0) throw missingServerError(command)
   const { target } = await readTarget({ words, command: undefined }, options, io)
   if ('url' in target.server) return target
   throw usageError(`${plain(target.name)} is a program and has no sign-in.`)
 }
 
-function needed(command: string): CliError {
+function missingServerError(command: string): CliError {
   return usageError(`Which server? Usage: jackfield ${command} <server or URL>`)
 }
 
 /** A host with the one server, started without a question, since the user named it. */
-async function hostFor(target: Target, options: LoginOptions, io: Io): Promise<Host> {
+async function createHostFor(target: Target, options: LoginOptions, io: Io): Promise<Host> {
   const person = surfaceFor(io)
   const host = makeHost({
     ...hostSettings(target.config, options, io),

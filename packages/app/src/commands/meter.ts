@@ -5,7 +5,7 @@ import { type TableOptions, table } from '../output/table.ts'
 import { type CommandContext, connectTo, openServers } from './context.ts'
 import { namesNoServer } from './every-server.ts'
 
-const maxListed = 3
+const maxToolsListed = 3
 
 /** `jackfield tools --meter`: the token cost of the tool definitions, by server. */
 export async function meter(context: CommandContext): Promise<ExitCode> {
@@ -13,7 +13,7 @@ export async function meter(context: CommandContext): Promise<ExitCode> {
   // For one server, only its own tools count, as in a conversation without other servers.
   const open = namesNoServer(context)
     ? await openServers(context, ['tools'])
-    : (await connectTo(context, ['tools'], { own: true })).session
+    : (await connectTo(context, ['tools'], { isLocal: true })).session
   await using _ = open
   const cost = await open.client.call('catalog.meter', {})
   output.result(cost, () => meterText(cost, output))
@@ -27,7 +27,7 @@ function meterText(meter: ToolMeter, options: TableOptions): string {
     `${tools.length}`,
     `${tokens}`,
     tools
-      .slice(0, maxListed)
+      .slice(0, maxToolsListed)
       .map((tool) => `${oneLine(tool.name)} ${tool.tokens}`)
       .join(', '),
   ])

@@ -8,14 +8,14 @@ import {
   parseConfig,
 } from '@jackfield/host'
 import { readJson } from '@jackfield/sdk/internal'
-import { argumentsFrom } from '../cli/arguments.ts'
+import { parseArguments } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
 import { storeHost } from '../daemon/service.ts'
 import { ago } from '../output/ago.ts'
-import { aboutGrant, aboutRule, verdictText } from '../output/rules.ts'
+import { grantText, ruleText, verdictText } from '../output/rules.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
@@ -46,7 +46,7 @@ export async function rules(options: PolicyOptions, io: Io, output: Output): Pro
       oneLine(rule.id),
       verdictText(rule.verdict),
       oneLine(rule.author ?? ''),
-      aboutRule(rule),
+      ruleText(rule),
     ])
     return `${table(['RULE', 'VERDICT', 'AUTHOR', 'ABOUT'], rows, { palette, columns })}\n${palette.dim(`${count}; deny before ask before allow. ${rest}`)}`
   })
@@ -69,7 +69,7 @@ export async function explain(context: CommandContext<ExplainOptions>): Promise<
     throw usageError('Which tool? Usage: jackfield policy explain <target> <tool> [key=value …]')
   }
   const entry = requireFound(catalog.tools, ({ tool }) => tool.name, name, 'tool')
-  const args = argumentsFrom(words, entry.tool.inputSchema)
+  const args = parseArguments(words, entry.tool.inputSchema)
   const { caller = 'chat', conversation } = options
   const explained = await client.call('policy.explain', {
     tool: entry.name,
@@ -78,12 +78,12 @@ export async function explain(context: CommandContext<ExplainOptions>): Promise<
     ...(conversation !== undefined && { conversation }),
   })
   output.result({ tool: name, server: session.server, caller, arguments: args, ...explained }, () =>
-    explanation(`${oneLine(name)} of ${oneLine(session.server)}, called by ${caller}`, explained, output),
+    explanationText(`${oneLine(name)} of ${oneLine(session.server)}, called by ${caller}`, explained, output),
   )
   return ExitCode.done
 }
 
-function explanation(what: string, explained: PolicyExplanation, { palette }: Output): string {
+function explanationText(what: string, explained: PolicyExplanation, { palette }: Output): string {
   const { decision, remember, matched, grants, labels, result } = explained
   const facts: [string, string][] = [
     ['verdict', verdictText(decision.verdict)],
@@ -99,11 +99,11 @@ function explanation(what: string, explained: PolicyExplanation, { palette }: Ou
     facts.push(['result', `${verdictText(result.verdict)} by rule ${oneLine(result.rule)}`])
   facts.push(['rules', matched.length === 0 ? 'no rule matches' : `${matched.length} match`])
   for (const rule of matched) {
-    facts.push(['', `${verdictText(rule.verdict)}  ${oneLine(rule.id)}: ${aboutRule(rule)}`])
+    facts.push(['', `${verdictText(rule.verdict)}  ${oneLine(rule.id)}: ${ruleText(rule)}`])
   }
   facts.push(['decisions', grants.length === 0 ? 'none is remembered' : `${grants.length} remembered`])
   for (const grant of grants) {
-    facts.push(['', `${verdictText(grant.verdict)}  ${grant.scope}: ${aboutGrant(grant)}`])
+    facts.push(['', `${verdictText(grant.verdict)}  ${grant.scope}: ${grantText(grant)}`])
   }
   const lines = facts.map(([name, value]) => `  ${palette.dim(name.padEnd(11))} ${value}`)
   return [palette.bold(what), ...lines].join('\n')
@@ -124,15 +124,15 @@ export async function preview(
     throw usageError(
       `Which rule? Usage: jackfield policy preview <rule>, for example '{"verdict":"deny","tool":"delete_*"}'`,
     )
-  const rule = ruleFrom(text, io)
+  const rule = parseRule(text, io)
   const store = storeFile(options.store, io)
   await using host = storeHost(store)
   const preview = host.policy.preview(rule, { days: options.days })
-  output.result({ store, rule, ...preview }, () => previewed(rule, preview, options.days, output))
+  output.result({ store, rule, ...preview }, () => previewText(rule, preview, options.days, output))
   return ExitCode.done
 }
 
-function ruleFrom(text: string, io: Io): PolicyRule {
+function parseRule(text: string, io: Io): PolicyRule {
   let given: unknown
   try {
     given = readJson(text)
@@ -145,15 +145,15 @@ function ruleFrom(text: string, io: Io): PolicyRule {
     if (rule !== undefined) return { ...rule, id: rule.id === 'jackfield.rules[0]' ? 'this rule' : rule.id }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const faults = error.problems.map(
+    const problems = error.problems.map(
       ({ path, message }) => `${path.replace('jackfield.rules[0]', 'rule')} ${message}`,
     )
-    throw usageError(`The rule is invalid: ${faults.join('; ')}`)
+    throw usageError(`The rule is invalid: ${problems.join('; ')}`)
   }
   throw usageError('The rule must be a JSON object such as {"verdict":"deny","tool":"delete_*"}.')
 }
 
-function previewed(
+function previewText(
   rule: PolicyRule,
   preview: PolicyPreview,
   days: number,
@@ -165,7 +165,7 @@ function previewed(
       ? ''
       : ` ${uncertain} more could not be checked: their arguments were too long to be recorded.`
   const counts = `It would have matched ${matched.length} of ${considered} calls of the last ${days} days.${unsure}`
-  const heading = `${verdictText(rule.verdict)}  ${aboutRule(rule)}`
+  const heading = `${verdictText(rule.verdict)}  ${ruleText(rule)}`
   if (matched.length === 0) return `${heading}\n${counts}`
   const now = Date.now()
   const rows = matched.map((call) => [
@@ -198,7 +198,7 @@ export async function grants(options: PolicyOptions, io: Io, output: Output): Pr
       verdictText(grant.verdict),
       grant.scope,
       ago(grant.at, now),
-      aboutGrant(grant),
+      grantText(grant),
     ])
     const count = `${list.length} ${list.length === 1 ? 'decision' : 'decisions'}; jackfield policy revoke <id> revokes one.`
     return `${palette.dim(store)}\n${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'FOR'], rows, { palette, columns })}\n${palette.dim(count)}`
@@ -228,7 +228,7 @@ export async function revoke(
   host.policy.revoke(grant.id)
   output.result(
     { store, revoked: grant },
-    () => `Forgotten: ${verdictText(grant.verdict)} ${aboutGrant(grant)}`,
+    () => `Forgotten: ${verdictText(grant.verdict)} ${grantText(grant)}`,
   )
   return ExitCode.done
 }

@@ -1,6 +1,6 @@
-import { textArguments } from '../cli/arguments.ts'
+import { parseTextArguments } from '../cli/arguments.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
-import { finished } from '../cli/session.ts'
+import { runOperation } from '../cli/session.ts'
 import { promptResult } from '../output/content.ts'
 import { type ContentOptions, markdownPrompt, printRaw, rawBlocks } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
@@ -22,7 +22,7 @@ export async function prompt(context: CommandContext<PromptOptions>): Promise<Ex
   const [name, ...words] = rest
   if (name === undefined)
     throw usageError('Which prompt? Usage: jackfield prompt <target> <name> [key=value …]')
-  const args = textArguments(words)
+  const args = parseTextArguments(words)
   if (!session.catalog.prompts.some(({ prompt }) => prompt.name === name))
     refuseQuarantined(session, { what: 'prompt', name })
   const entry = requireFound(session.catalog.prompts, ({ prompt }) => prompt.name, name, 'prompt')
@@ -56,7 +56,11 @@ export async function prompt(context: CommandContext<PromptOptions>): Promise<Ex
     output.result(preview, () => promptPreview(preview, output.palette))
     return ExitCode.done
   }
-  const result = await finished(session, { kind: 'prompt', prompt: entry.name, arguments: args }, io.signal)
+  const result = await runOperation(
+    session,
+    { kind: 'prompt', prompt: entry.name, arguments: args },
+    io.signal,
+  )
   const blocks = result.messages.map(({ content }) => content)
   if (options.output === 'raw') printRaw(rawBlocks(blocks), io, output)
   else

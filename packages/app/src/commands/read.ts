@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ErrorCode, RpcError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
-import { finished } from '../cli/session.ts'
-import { readResult, size } from '../output/content.ts'
+import { runOperation } from '../cli/session.ts'
+import { formatBytes, readResult } from '../output/content.ts'
 import { type ContentOptions, markdownResources, printRaw, rawResources } from '../output/formats.ts'
 import { mediaOfResources, saveMedia } from '../output/media.ts'
 import { resourcePreview } from '../output/preview.ts'
@@ -57,7 +57,7 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
     return ExitCode.done
   }
   const request = { kind: 'read', server: session.server, uri } as const
-  const result = await finished(session, request, io.signal).catch((error: unknown) => {
+  const result = await runOperation(session, request, io.signal).catch((error: unknown) => {
     throw withList(error, uri, context)
   })
   if (outputFile === undefined) {
@@ -82,6 +82,6 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
   await writeFile(file, bytes).catch((error: Error) => {
     throw usageError(`${file} cannot be written: ${error.message}`)
   })
-  output.note(`${size(bytes.length)} written to ${file}`)
+  output.note(`${formatBytes(bytes.length)} written to ${file}`)
   return ExitCode.done
 }

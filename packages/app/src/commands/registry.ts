@@ -55,14 +55,14 @@ export async function showRegistry(
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
-  const [given, ...rest] = words
-  if (given === undefined || rest.length > 0)
+  const [nameAndVersion, ...rest] = words
+  if (nameAndVersion === undefined || rest.length > 0)
     throw usageError('Which server? Usage: jackfield registry show <name>[@version]')
-  const [, name = given, wanted] = /^(.+?)@([^@/]+)$/.exec(given) ?? []
+  const [, name = nameAndVersion, requestedVersion] = /^(.+?)@([^@/]+)$/.exec(nameAndVersion) ?? []
   const registry = createRegistry(registryOptions(options, io))
   const server = await registry.show(name, {
     signal: io.signal,
-    ...(wanted !== undefined && { version: wanted }),
+    ...(requestedVersion !== undefined && { version: requestedVersion }),
   })
   output.result(server.document, () => {
     const { palette } = output

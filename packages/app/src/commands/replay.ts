@@ -3,11 +3,11 @@ import { resolve } from 'node:path'
 import type { Replay, ReplayRequest } from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
-import { argumentsFrom, textArguments } from '../cli/arguments.ts'
+import { isObject, parseArguments, parseTextArguments } from '../cli/arguments.ts'
 import { CliError, ExitCode, isRejection, usageError } from '../cli/exit.ts'
 import { type Io, isInteractive } from '../cli/io.ts'
 import { writePrivateFile } from '../cli/private-file.ts'
-import { finished, type Session, surfaceFor } from '../cli/session.ts'
+import { runOperation, type Session, surfaceFor } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
 import { storeHost } from '../daemon/service.ts'
 import { cancelled } from '../forms/prompter.ts'
@@ -39,29 +39,29 @@ export async function replay(context: CommandContext<ReplayOptions>): Promise<Ex
     throw usageError(
       'Which request? Give the number of an event (jackfield log lists them), or a saved test.',
     )
-  const recorded = await requestOf(what, options, io)
+  const recorded = await readRequest(what, options, io)
   const { session } = await connectTo(
     { ...context, words: command === undefined ? [recorded.server] : [] },
     [lists[recorded.method]],
     // Without a user, no question of the request may wait at another terminal.
-    surfaceFor(io) === undefined ? { own: true } : {},
+    surfaceFor(io) === undefined ? { isLocal: true } : {},
   )
   await using _ = session
   const { server } = session
-  const request = await changed({ ...recorded, server }, given, session, context)
-  const done = await finished(session, { kind: 'replay', request }, io.signal)
-  if (options.save !== undefined && !done.denied) save(options.save, done, io)
+  const request = await withChangedArguments({ ...recorded, server }, given, session, context)
+  const done = await runOperation(session, { kind: 'replay', request }, io.signal)
+  if (options.save !== undefined && !done.denied) saveRequest(options.save, done, io)
   const { changes } = done
   const same = changes === undefined || changes.length === 0
-  output.result(done, () => shown(done, output))
+  output.result(done, () => replayText(done, output))
   if (options.save !== undefined && !done.denied)
     output.note(`Saved. Run it again with: jackfield replay ${options.save}`)
   if (done.denied) return ExitCode.toolError
   return same || options.save !== undefined ? ExitCode.done : ExitCode.toolError
 }
 
-async function requestOf(what: string, options: ReplayOptions, io: Io): Promise<ReplayRequest> {
-  if (!/^#?\d+$/.test(what)) return readSaved(what, io)
+async function readRequest(what: string, options: ReplayOptions, io: Io): Promise<ReplayRequest> {
+  if (!/^#?\d+$/.test(what)) return readSavedRequest(what, io)
   await using host = storeHost(storeFile(options.store, io))
   const number = Number(what.replace('#', ''))
   const id = what.startsWith('#') ? (await host.trace.list({ filter: `row:${number}` }))[0]?.id : number
@@ -74,7 +74,7 @@ async function requestOf(what: string, options: ReplayOptions, io: Io): Promise<
 }
 
 /** The request with changed arguments; the recorded result then does not apply. */
-async function changed(
+async function withChangedArguments(
   request: ReplayRequest,
   words: readonly string[],
   session: Session,
@@ -82,7 +82,9 @@ async function changed(
 ): Promise<ReplayRequest> {
   if (words.length === 0 && options.edit !== true) return request
   const typed =
-    request.method === 'tools/call' ? argumentsFrom(words, schemaOf(request, session)) : textArguments(words)
+    request.method === 'tools/call'
+      ? parseArguments(words, schemaOf(request, session))
+      : parseTextArguments(words)
   const args = { ...request.arguments, ...typed }
   if (options.edit !== true) return { ...request, arguments: args }
   if (!isInteractive(io)) throw usageError('--edit needs a terminal. Give what is to change as key=value.')
@@ -91,18 +93,18 @@ async function changed(
   const edited = await editJson<Record<string, unknown>>(args, {
     prompter,
     env: io.env,
-    read: (value) => (isRecord(value) ? { value } : { problem: 'Arguments must be a JSON object.' }),
+    read: (value) => (isObject(value) ? { value } : { problem: 'Arguments must be a JSON object.' }),
   })
   if (edited === cancelled) throw new CliError(ExitCode.interrupted, 'Nothing was sent.')
   return { ...request, arguments: edited }
 }
 
-function schemaOf({ target }: ReplayRequest, { catalog }: Session): Parameters<typeof argumentsFrom>[1] {
+function schemaOf({ target }: ReplayRequest, { catalog }: Session): Parameters<typeof parseArguments>[1] {
   const entry = catalog.tools.find(({ tool }) => tool.name === target)
   return entry?.tool.inputSchema ?? { type: 'object' }
 }
 
-function shown({ request, result, denied, changes }: Replay, output: CommandContext['output']): string {
+function replayText({ request, result, denied, changes }: Replay, output: CommandContext['output']): string {
   const { palette } = output
   const { method, server, target, arguments: args } = request
   const head = `${palette.bold(oneLine(`${method} ${target} of ${server}`))} ${oneLine(JSON.stringify(args), 200)}`
@@ -125,32 +127,28 @@ function resultText(result: Replay['result'], { palette }: CommandContext['outpu
 }
 
 /** Saves a request and its current result as a test. */
-function save(file: string, { request, result }: Replay, io: Io): void {
+function saveRequest(file: string, { request, result }: Replay, io: Io): void {
   const { method, server, target, arguments: args } = request
   const test = { format: 'jackfield-replay', version: 1, method, server, target, arguments: args, result }
   writePrivateFile(resolve(io.cwd, file), `${JSON.stringify(test, null, 2)}\n`)
 }
 
-function readSaved(file: string, io: Io): ReplayRequest {
+function readSavedRequest(file: string, io: Io): ReplayRequest {
   const path = resolve(io.cwd, file)
   if (!existsSync(path)) throw usageError(`"${file}" is neither the number of an event nor a file.`)
-  const wrong = (why: string): never => {
+  const refuse = (why: string): never => {
     throw usageError(`${path} is not a saved request: ${why}. Make one with: jackfield replay ID --save FILE`)
   }
   let value: unknown
   try {
     value = readJson(readFileSync(path, 'utf8'))
   } catch (error) {
-    return wrong(error instanceof Error ? error.message : String(error))
+    return refuse(error instanceof Error ? error.message : String(error))
   }
-  if (!isRecord(value) || value['format'] !== 'jackfield-replay') return wrong('"format" has another value')
+  if (!isObject(value) || value['format'] !== 'jackfield-replay') return refuse('"format" has another value')
   const { server, target, arguments: args, result } = value
   const method = methods.find((known) => known === value['method'])
-  if (method === undefined || typeof server !== 'string' || typeof target !== 'string' || !isRecord(args))
-    return wrong('it needs "method", "server", "target" and "arguments"')
+  if (method === undefined || typeof server !== 'string' || typeof target !== 'string' || !isObject(args))
+    return refuse('it needs "method", "server", "target" and "arguments"')
   return { method, server, target, arguments: args, ...(result !== undefined && { result }) }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -12,27 +12,27 @@ import {
 } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
-import { openSession, ownHost, surfaceFor } from '../cli/session.ts'
+import { localHost, openSession, surfaceFor } from '../cli/session.ts'
 import { storeFile } from '../cli/store.ts'
 import { readTarget, type Target } from '../cli/target.ts'
 import { errorOf } from '../daemon/faults.ts'
 import { storeHost } from '../daemon/service.ts'
-import { answerWith, shellWord } from '../forms/later.ts'
+import { respondCommand, shellWord } from '../forms/later.ts'
 import { printedResult } from '../output/content.ts'
 import { fixesIn } from '../output/fixes.ts'
 import { answerCommands, shortId } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { deferringSurface } from '../surface/deferring.ts'
-import { type AnswerWords, answerFrom } from '../surface/written-answer.ts'
+import { answerFromOptions, type WrittenAnswerOptions } from '../surface/written-answer.ts'
 import type { CommandContext, ServerOptions } from './context.ts'
 import { itemOf } from './inbox.ts'
 
-export interface RespondOptions extends ServerOptions, AnswerWords {
+export interface RespondOptions extends ServerOptions, WrittenAnswerOptions {
   /** The URL or command of the server that asked, if it is not configured. */
   url?: string
 }
 
-const by = 'jackfield respond'
+const answeredBy = 'jackfield respond'
 
 /**
  * `jackfield respond <id> [--accept … | --decline | --cancel | --allow | --deny]`: answers a question of any program that uses
@@ -50,19 +50,20 @@ export async function respond(context: CommandContext<RespondOptions>): Promise<
   await using host = storeHost(storeFile(options.store, io))
   const item = itemOf(host.inbox.list({ state: 'all' }), id)
   const unfinished = item.state === 'answered' && item.resumable
-  if (item.state !== 'open' && !unfinished) throw refused(item)
-  if (unfinished && !isUnfinished(host, item)) throw refused(item)
+  if (item.state !== 'open' && !unfinished) throw alreadyAnsweredError(item)
+  if (unfinished && !hasUnfinishedCall(host, item)) throw alreadyAnsweredError(item)
   if (item.waits) {
-    const answer = await answerTo(item.question, context)
+    const answer = await readAnswer(item.question, context)
     // The user saw the question and deferred it again.
     if (answer === undefined) return ExitCode.done
-    answered(() => host.inbox.answer(item.id, answer, by))
+    submitAnswer(() => host.inbox.answer(item.id, answer, answeredBy))
     output.result({ id: item.id, state: 'answered' }, () => 'Answered. The program that asked continues.')
     return ExitCode.done
   }
   const target = await targetOf(item, context)
   // Missing or invalid options are an error before a server starts.
-  if (item.state === 'open' && surfaceFor(io, options) === undefined) writtenAnswer(item.question, options)
+  if (item.state === 'open' && surfaceFor(io, options) === undefined)
+    requireWrittenAnswer(item.question, options)
   return await continueCall(item, target, context)
 }
 
@@ -92,11 +93,11 @@ async function continueCall(
   await using session = await openSession(
     target,
     ['tools'],
-    { ...options, answers: undefined, surface, own: true },
+    { ...options, answers: undefined, surface, isLocal: true },
     io,
     output,
   )
-  const host = ownHost(session)
+  const host = localHost(session)
   const closeHost = (): void => void host.close()
   io.signal.addEventListener('abort', closeHost, { once: true })
   try {
@@ -105,24 +106,24 @@ async function continueCall(
       const refusal = host.inbox.refusal(item.id)
       if (refusal !== undefined) throw new CliError(ExitCode.toolError, refusal)
       noteRestart(item, target, output)
-      const answer = await answerTo(item.question, context)
+      const answer = await readAnswer(item.question, context)
       // The user saw the question and deferred it again.
       if (answer === undefined) return ExitCode.done
-      answered(() => host.inbox.answer(item.id, answer, by))
+      submitAnswer(() => host.inbox.answer(item.id, answer, answeredBy))
     }
     const call = host.inbox.resumed(item.id)
     if (call !== undefined) {
       const done = await call
       const isLost = host.inbox.get(item.id)?.state === 'lost'
-      if (isLost && done.error !== undefined) throw rejected(done.error, item, context)
-      return finished(done, context)
+      if (isLost && done.error !== undefined) throw rejectedAnswerError(done.error, item, context)
+      return finishCall(done, context)
     }
     const cause = JSON.stringify(item.question.cause)
     const rest = host.inbox.list().filter(({ question }) => JSON.stringify(question.cause) === cause)
     output.result({ id: item.id, state: 'answered', open: rest.map(({ id }) => id) }, () =>
       [
         'Answered. The call continues when its other questions are answered too:',
-        ...rest.map((other) => `  ${answerWith(other.id, options.store)}`),
+        ...rest.map((other) => `  ${respondCommand(other.id, options.store)}`),
       ].join('\n'),
     )
     return ExitCode.done
@@ -137,7 +138,7 @@ function withoutApproval({ show: { approval: _, ...show }, ...surface }: Surface
 }
 
 /** The error for an answer that the server no longer accepts, with the command that makes the call again. */
-function rejected(
+function rejectedAnswerError(
   { message, code }: Failure,
   { question }: InboxItem,
   context: CommandContext<RespondOptions>,
@@ -157,7 +158,7 @@ function rejected(
   return new CliError(ExitCode.protocol, `${message}\n  ${again}`, { code })
 }
 
-function finished({ result, error, suspended }: BrokeredCall, { output }: CommandContext): ExitCode {
+function finishCall({ result, error, suspended }: BrokeredCall, { output }: CommandContext): ExitCode {
   if (suspended === true)
     throw new CliError(ExitCode.interrupted, 'Interrupted. The question stays in the inbox.')
   if (error !== undefined) throw errorOf(error)
@@ -166,25 +167,25 @@ function finished({ result, error, suspended }: BrokeredCall, { output }: Comman
 }
 
 /** The answer from the options, else from the user at the terminal; undefined if they defer it. */
-async function answerTo(
+async function readAnswer(
   question: HostQuestion,
   { options, io }: CommandContext<RespondOptions>,
 ): Promise<HostAnswers[QuestionKind] | undefined> {
   if (question.kind === 'input' && options.accept === true) {
     const { id, description = id } = question.input
-    const { valueFor } = await import('./secret.ts')
-    return { verdict: 'allow', value: await valueFor(description, io) }
+    const { readSecretValue } = await import('./secret.ts')
+    return { verdict: 'allow', value: await readSecretValue(description, io) }
   }
   const person = surfaceFor(io, options)
-  if (person === undefined) return writtenAnswer(question, options)
-  return answerFrom(question, options) ?? (await showQuestion(person, question, io.signal))
+  if (person === undefined) return requireWrittenAnswer(question, options)
+  return answerFromOptions(question, options) ?? (await showQuestion(person, question, io.signal))
 }
 
 /** The answer from the options. Throws a usage error if there is none. */
-function writtenAnswer(question: HostQuestion, options: RespondOptions): HostAnswers[QuestionKind] {
-  const written = answerFrom(question, options)
+function requireWrittenAnswer(question: HostQuestion, options: RespondOptions): HostAnswers[QuestionKind] {
+  const written = answerFromOptions(question, options)
   if (written !== undefined) return written
-  const ways = answerCommands(question).map((way) => `  ${answerWith(question.id, options.store)} ${way}`)
+  const ways = answerCommands(question).map((way) => `  ${respondCommand(question.id, options.store)} ${way}`)
   throw usageError(`There is no answer. Write one of:\n${ways.join('\n')}`)
 }
 
@@ -212,7 +213,7 @@ async function targetOf(item: InboxItem, context: CommandContext<RespondOptions>
   return { ...target, name }
 }
 
-function isUnfinished(host: Host, item: InboxItem): boolean {
+function hasUnfinishedCall(host: Host, item: InboxItem): boolean {
   try {
     return host.inbox.resumed(item.id) !== undefined
   } catch {
@@ -221,7 +222,7 @@ function isUnfinished(host: Host, item: InboxItem): boolean {
   }
 }
 
-function answered(answer: () => void): void {
+function submitAnswer(answer: () => void): void {
   try {
     answer()
   } catch (error) {
@@ -231,7 +232,7 @@ function answered(answer: () => void): void {
   }
 }
 
-function refused({ id, state, answer, reason }: InboxItem): CliError {
+function alreadyAnsweredError({ id, state, answer, reason }: InboxItem): CliError {
   const why =
     answer !== undefined && state === 'answered'
       ? `was already answered by ${oneLine(answer.by)} at ${answer.at}`

@@ -42,13 +42,13 @@ export const rootsVerbs = {
       client.call('roots.excluded', {}),
     ])
     output.result({ folders, excluded, servers: serverRoots }, () =>
-      overview(folders, excluded, serverRoots, servers, output),
+      overviewText(folders, excluded, serverRoots, servers, output),
     )
   },
   add: async (words, { client, io, output, options }) => {
-    const folder = only(words, 'add <folder>')
+    const folder = singleWord(words, 'add <folder>')
     const added = await client.call('roots.add', {
-      folder: placed(folder, io),
+      folder: folderPath(folder, io),
       ...(options.name !== undefined && { name: options.name }),
     })
     output.result(added, () =>
@@ -59,7 +59,7 @@ export const rootsVerbs = {
     )
   },
   remove: async (words, { client, io, output }) => {
-    const folder = placed(only(words, 'remove <folder>'), io)
+    const folder = folderPath(singleWord(words, 'remove <folder>'), io)
     const removed = await client.call('roots.remove', { folder })
     output.result({ folder, removed }, () =>
       removed
@@ -68,7 +68,7 @@ export const rootsVerbs = {
     )
   },
   exclude: async (words, { client, output }) => {
-    const pattern = only(words, 'exclude <pattern>')
+    const pattern = singleWord(words, 'exclude <pattern>')
     await client.call('roots.exclude', { pattern })
     output.result(
       { excluded: await client.call('roots.excluded', {}) },
@@ -76,7 +76,7 @@ export const rootsVerbs = {
     )
   },
   include: async (words, { client, output }) => {
-    const pattern = only(words, 'include <pattern>')
+    const pattern = singleWord(words, 'include <pattern>')
     const done = await client.call('roots.include', { pattern })
     const excluded = await client.call('roots.excluded', {})
     output.result({ excluded }, () =>
@@ -88,7 +88,7 @@ export const rootsVerbs = {
     )
   },
   preview: async (words, { client, output }) => {
-    const server = only(words, 'preview <server>')
+    const server = singleWord(words, 'preview <server>')
     const folders = await client.call('roots.preview', { server })
     output.result({ server, folders }, () =>
       folders.length === 0
@@ -101,7 +101,7 @@ export const rootsVerbs = {
   allow: async ([server, ...folders], { client, io, output }) => {
     if (server === undefined)
       throw usageError('Which server? Usage: jackfield roots allow <server> [folder...]')
-    const places = folders.length === 0 ? undefined : folders.map((folder) => placed(folder, io))
+    const places = folders.length === 0 ? undefined : folders.map((folder) => folderPath(folder, io))
     const roots = await client.call('roots.allow', {
       server,
       ...(places !== undefined && { folders: places }),
@@ -113,12 +113,12 @@ export const rootsVerbs = {
     )
   },
   deny: async (words, { client, output }) => {
-    const server = only(words, 'deny <server>')
+    const server = singleWord(words, 'deny <server>')
     await client.call('roots.deny', { server })
     output.result({ server, roots: [] }, () => `No folder is shared with ${oneLine(server)}.`)
   },
   forget: async (words, { client, output }) => {
-    const server = only(words, 'forget <server>')
+    const server = singleWord(words, 'forget <server>')
     const forgotten = await client.call('roots.forget', { server })
     output.result({ server, forgotten }, () =>
       forgotten
@@ -146,7 +146,7 @@ export async function roots(
   return ExitCode.done
 }
 
-function overview(
+function overviewText(
   folders: readonly OpenFolder[],
   excluded: readonly string[],
   serverRoots: readonly ServerRoots[],
@@ -204,12 +204,12 @@ function advice(
   ]
 }
 
-function only(words: readonly string[], usage: string): string {
+function singleWord(words: readonly string[], usage: string): string {
   const [word, ...more] = words
   if (word === undefined || more.length > 0) throw usageError(`Usage: jackfield roots ${usage}`)
   return word
 }
 
-function placed(folder: string, { cwd }: RootsContext['io']): string {
+function folderPath(folder: string, { cwd }: RootsContext['io']): string {
   return /^(?:~(?:\/|$)|[a-z][a-z0-9+.-]+:)/i.test(folder) ? folder : resolve(cwd, folder)
 }

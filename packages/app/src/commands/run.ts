@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers'
 import type { CodeRun } from '@jackfield/host'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { finished, surfaceFor } from '../cli/session.ts'
-import { whyUnreadable } from '../cli/unreadable.ts'
-import { block, pretty } from '../output/content.ts'
-import { howToAllow } from '../output/rules.ts'
+import { runOperation, surfaceFor } from '../cli/session.ts'
+import { readErrorReason } from '../cli/unreadable.ts'
+import { blockText, prettyJson } from '../output/content.ts'
+import { allowAdvice } from '../output/rules.ts'
 import { plain } from '../output/sanitize.ts'
 import { type CommandContext, openServers, type ServerOptions } from './context.ts'
 
@@ -27,9 +27,9 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
       'Which program? Usage: jackfield run <file>, or - to read it from stdin; --types shows what it can use.',
     )
   }
-  const program = file === undefined ? undefined : await programIn(file, io)
+  const program = file === undefined ? undefined : await readProgram(file, io)
   await using open = await openServers(context, ['tools'], {
-    who: surfaceFor,
+    surfaceOf: surfaceFor,
     ...(options.server !== undefined && { only: options.server }),
   })
   if (options.types === true || program === undefined) {
@@ -39,7 +39,7 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
   }
   const { maxCalls } = options
   const name = file !== undefined && file !== '-' && { file: basename(file) }
-  const done = await finished(
+  const done = await runOperation(
     open,
     { kind: 'code', program, ...name, ...(maxCalls !== undefined && { maxCalls }) },
     io.signal,
@@ -47,18 +47,18 @@ export async function run(context: CommandContext<RunOptions>): Promise<ExitCode
   io.signal.throwIfAborted()
   // As JSON, a failure is one object on stderr, with the program's log in it.
   if (!output.json) for (const line of done.logs) output.note(plain(line))
-  writeEvent(done, options, output)
+  writeRun(done, options, output)
   return done.outcome === 'ok' ? ExitCode.done : ExitCode.toolError
 }
 
-function writeEvent(done: CodeRun, { answers }: RunOptions, output: Output): void {
+function writeRun(done: CodeRun, { answers }: RunOptions, output: Output): void {
   const { result, ...facts } = done
   const { palette } = output
   if (done.outcome !== 'ok') {
     // Both the failure and the calls before it matter, and the first text has both.
     const text = result.content
       .slice(0, 1)
-      .map((part) => block(part, palette))
+      .map((part) => blockText(part, palette))
       .join('')
     if (output.json) throw new CliError(ExitCode.toolError, text, { code: done.outcome, data: facts })
     output.note(text)
@@ -69,15 +69,15 @@ function writeEvent(done: CodeRun, { answers }: RunOptions, output: Output): voi
     const value =
       done.value === undefined
         ? []
-        : [typeof done.value === 'string' ? plain(done.value) : pretty(done.value)]
-    return [...value, ...done.shown.map((part) => block(part, palette))].join('\n')
+        : [typeof done.value === 'string' ? plain(done.value) : prettyJson(done.value)]
+    return [...value, ...done.shown.map((part) => blockText(part, palette))].join('\n')
   })
 }
 
 /** What the user can do about a program that failed because no person can be asked here. */
 function adviceFor(text: string, { calls }: CodeRun, answers: string | undefined): string[] {
   const isUnapproved = calls.some(({ outcome }) => outcome === 'denied')
-  if (isUnapproved && text.includes('no person can be asked here')) return [howToAllow]
+  if (isUnapproved && text.includes('no person can be asked here')) return [allowAdvice]
   const kind = /(?:not declared: |can be asked here \()(elicitation|sampling|roots)/.exec(text)?.[1]
   if (kind === undefined) return []
   return [
@@ -87,11 +87,11 @@ function adviceFor(text: string, { calls }: CodeRun, answers: string | undefined
   ]
 }
 
-async function programIn(file: string, io: Io): Promise<string> {
+async function readProgram(file: string, io: Io): Promise<string> {
   if (file === '-') return text(io.stdin)
   try {
     return readFileSync(resolve(io.cwd, file), 'utf8')
   } catch (error) {
-    throw usageError(`Cannot read ${file}: ${whyUnreadable(error)}`)
+    throw usageError(`Cannot read ${file}: ${readErrorReason(error)}`)
   }
 }

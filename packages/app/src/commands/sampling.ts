@@ -24,8 +24,8 @@ export interface RankOptions extends SamplingOptions {
 /** `jackfield sampling`: how servers used the models, and which requests pass without asking. */
 export async function sampling(options: SamplingOptions, io: Io, output: Output): Promise<ExitCode> {
   const store = storeFile(options.store, io)
-  const config = await configOf(options, io, output)
-  await using host = opened(config, store, [])
+  const config = await readSamplingConfig(options, io, output)
+  await using host = createSamplingHost(config, store, [])
   const usage = host.sampling.usage()
   const grants = host.sampling.grants()
   output.result({ store, usage, grants }, () => {
@@ -62,7 +62,7 @@ export async function revokeSampling(
   if (id === undefined)
     throw usageError('Which one? Usage: jackfield sampling revoke <id>; jackfield sampling lists them.')
   const store = storeFile(options.store, io)
-  await using host = opened(await configOf(options, io, output), store, [])
+  await using host = createSamplingHost(await readSamplingConfig(options, io, output), store, [])
   const known = host.sampling.grants().flatMap((grant) => (grant.id?.startsWith(id) ? [grant.id] : []))
   const [found] = known
   if (known.length > 1) throw usageError(`Several ids begin with "${id}". Write more of it.`)
@@ -75,8 +75,8 @@ export async function revokeSampling(
 
 /** `jackfield sampling rank`: which model a server's preferences would select, and why. */
 export async function rankModels(options: RankOptions, io: Io, output: Output): Promise<ExitCode> {
-  const config = await configOf(options, io, output)
-  await using host = opened(config, ':memory:', modelsInUse(io.env, undefined, config.models))
+  const config = await readSamplingConfig(options, io, output)
+  await using host = createSamplingHost(config, ':memory:', modelsInUse(io.env, undefined, config.models))
   const choice = host.sampling.rank({
     ...(options.hint !== undefined && { hints: options.hint.map((name) => ({ name })) }),
     ...(options.cost !== undefined && { costPriority: options.cost }),
@@ -100,18 +100,18 @@ function usageRow(row: SamplingUsage, now: number): string[] {
     oneLine(row.server),
     `${row.requests} of ${limits.requestsPerMinute}`,
     `${row.requestsToday}`,
-    `${counted(row.tokens)} of ${counted(limits.tokensPerDay)}`,
+    `${formatNumber(row.tokens)} of ${formatNumber(limits.tokensPerDay)}`,
     `${money.join(', ')}${most}`,
-    `${counted(row.autoTokens)} of ${counted(limits.autoTokensPerDay)}`,
+    `${formatNumber(row.autoTokens)} of ${formatNumber(limits.autoTokensPerDay)}`,
     row.last === undefined ? '' : ago(row.last, now),
   ]
 }
 
-function counted(value: number): string {
+function formatNumber(value: number): string {
   return value.toLocaleString('en')
 }
 
-const lengths: Readonly<Record<SamplingGrant['scope'], string>> = {
+const scopeTexts: Readonly<Record<SamplingGrant['scope'], string>> = {
   always: 'from now on',
   conversation: 'one conversation',
   config: 'as the config says',
@@ -121,22 +121,26 @@ function grantRow({ id, server, stage, scope, at }: SamplingGrant, now: number):
   return [
     oneLine(server),
     stage === 'request' ? 'requests' : 'responses',
-    lengths[scope],
+    scopeTexts[scope],
     at === undefined ? '' : ago(at, now),
     id === undefined ? 'the config' : `jackfield sampling revoke ${id.slice(0, 8)}`,
   ]
 }
 
-function rankRow({ model, score, why }: RankedModel, place: number): string[] {
-  return [`${place + 1}`, oneLine(model), score.toFixed(2), oneLine(why)]
+function rankRow({ model, score, why }: RankedModel, index: number): string[] {
+  return [`${index + 1}`, oneLine(model), score.toFixed(2), oneLine(why)]
 }
 
-async function configOf(options: SamplingOptions, io: Io, output: Output): Promise<LayeredConfig> {
+async function readSamplingConfig(options: SamplingOptions, io: Io, output: Output): Promise<LayeredConfig> {
   const config = await readLayers(options, io)
   for (const problem of config.problems) output.note(problemLine(problem))
   return config
 }
 
-function opened({ sampling: settings }: LayeredConfig, store: string, models: readonly Model[]): Host {
+function createSamplingHost(
+  { sampling: settings }: LayeredConfig,
+  store: string,
+  models: readonly Model[],
+): Host {
   return makeHost({ servers: {}, models: [...models], store: storeToRead(store), sampling: settings })
 }

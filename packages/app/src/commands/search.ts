@@ -9,7 +9,7 @@ export interface SearchOptions extends ServerOptions {
 }
 
 /** Maximum results of one search. */
-const maxFound = 1_000
+const maxResults = 1_000
 
 /** `jackfield search <words>`: matching tools of every configured server, best first. */
 export async function search(context: CommandContext<SearchOptions>): Promise<ExitCode> {
@@ -20,7 +20,7 @@ export async function search(context: CommandContext<SearchOptions>): Promise<Ex
     ...(options.server !== undefined && { only: options.server }),
   })
   const { client, ready } = open
-  const limit = Math.min(options.limit, maxFound)
+  const limit = Math.min(options.limit, maxResults)
   const { matches, total } = await client.call('catalog.searchTools', { query, limit })
   const all = (await client.call('catalog.tools', {})).length
   const ranked = matches.map(({ tool: { server, tool }, score }) => ({ server, tool, score }))

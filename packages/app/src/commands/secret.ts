@@ -8,7 +8,7 @@ import { storeFile } from '../cli/store.ts'
 import { makeHost } from '../daemon/service.ts'
 import { oneLine } from '../output/sanitize.ts'
 
-const minRedacted = 6
+const minRedactedCharacters = 6
 
 /** `jackfield secret set <name>`: reads the value from a hidden prompt or stdin, never from the command line. */
 export async function setSecret(
@@ -24,11 +24,13 @@ export async function setSecret(
       'A value does not belong on the command line, where every program can read it. Leave it out and type it when you are asked, or pipe it in.',
     )
   }
-  const value = await valueFor(name, io)
+  const value = await readSecretValue(name, io)
   const store = secretStore(io)
   await store.set(name, value)
-  if (value.length < minRedacted)
-    output.note(`It has fewer than ${minRedacted} characters, so it is not redacted in logs and results.`)
+  if (value.length < minRedactedCharacters)
+    output.note(
+      `It has fewer than ${minRedactedCharacters} characters, so it is not redacted in logs and results.`,
+    )
   output.result({ name, kept: store.kind }, () => `${oneLine(name)} is stored in ${store.kind}.`)
   return ExitCode.done
 }
@@ -60,14 +62,14 @@ export async function removeSecret(
 ): Promise<ExitCode> {
   const [name] = words
   if (name === undefined) throw usageError('Which secret? jackfield secret list shows their names.')
-  if (!(await forget(name, io)))
+  if (!(await removeStored(name, io)))
     throw usageError(`There is no secret "${oneLine(name)}". jackfield secret list shows their names.`)
   output.result({ name, removed: true }, () => `${oneLine(name)} was removed.`)
   return ExitCode.done
 }
 
 /** Deletes a secret, or the stored value of a configuration input that is no secret; false if neither exists. */
-async function forget(name: string, io: Io): Promise<boolean> {
+async function removeStored(name: string, io: Io): Promise<boolean> {
   const secrets = secretStore(io)
   const store = storeFile(undefined, io)
   if (!existsSync(store)) return secrets.remove(name)
@@ -76,7 +78,7 @@ async function forget(name: string, io: Io): Promise<boolean> {
 }
 
 /** A value typed hidden, or from stdin if that is no terminal. */
-export async function valueFor(name: string, io: Io): Promise<string> {
+export async function readSecretValue(name: string, io: Io): Promise<string> {
   if (isInteractive(io)) {
     const typed = await clack.password({
       input: io.stdin,

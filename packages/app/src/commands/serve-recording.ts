@@ -2,7 +2,7 @@ import { playBack } from '@jackfield/host'
 import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { recordingIn } from './log.ts'
+import { readRecording } from './log.ts'
 
 /** `jackfield serve-recording <file> [server]`: responds over stdio as the recorded server did, until the input ends. */
 export async function serveRecording(
@@ -13,7 +13,7 @@ export async function serveRecording(
 ): Promise<ExitCode> {
   if (file === undefined)
     throw usageError('Which recording? Usage: jackfield serve-recording <file> [server]')
-  const { servers } = recordingIn(file, io)
+  const { servers } = readRecording(file, io)
   const names = Object.keys(servers)
   const chosen = name ?? (names.length === 1 ? names[0] : undefined)
   if (chosen === undefined)

@@ -2,17 +2,17 @@ import type { HostClient, ServerRow, View } from '@jackfield/host/client'
 import { ExitCode } from '../cli/exit.ts'
 import { onNotice, openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { observerFor, questionsAnswered } from '../cli/session.ts'
-import { type ConfigChoice, hasErrors, noServersIn, readConfig } from '../cli/target.ts'
+import { observerSurfaceFor, waitForAnswers } from '../cli/session.ts'
+import { type ConfigChoice, hasErrors, noServersMessage, readConfig } from '../cli/target.ts'
 import { stateReason, stateText } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { wrap } from '../output/width.ts'
 import { answerQuestions } from '../surface/remote.ts'
-import { outOfUse, outOfUseLines } from './trust.ts'
+import { disabledDefinitions, disabledLines } from './trust.ts'
 
 /** Terminal width from which reasons are a column. Below, they are printed under the table. */
-const reasonColumns = 100
+const minReasonColumns = 100
 const indent = '  '
 
 export interface ServersOptions extends ConfigChoice {
@@ -24,7 +24,7 @@ export interface ServersOptions extends ConfigChoice {
 /** `jackfield servers`: connects every configured server and shows its state. */
 export async function servers(options: ServersOptions, io: Io, output: Output): Promise<ExitCode> {
   const { file, config } = await readConfig(options, io, (text) => output.note(text))
-  const person = observerFor(io)
+  const person = observerSurfaceFor(io)
   await using open = await openHost(options, 'jackfield servers', io)
   const { client } = open
   const close = (): void => client.close()
@@ -37,7 +37,7 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
         })
       : undefined
   await client.call('servers.start', {}, { signal: io.signal })
-  await questionsAnswered(client, answering, io.signal)
+  await waitForAnswers(client, answering, io.signal)
   io.signal.removeEventListener('abort', close)
   io.signal.throwIfAborted()
   const rows = await client.call('servers.list', {})
@@ -48,7 +48,7 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
       name,
       ...connection,
       ...{ tools, resources, templates, prompts },
-      outOfUse: server === undefined ? [] : outOfUse(server),
+      outOfUse: server === undefined ? [] : disabledDefinitions(server),
     }
   })
   const failed = list.some((entry) => 'fixes' in entry)
@@ -67,19 +67,19 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
     const reasons = list.map(stateReason)
     const headings = ['SERVER', 'STATE', 'REVISION', 'TOOLS', 'RESOURCES', 'PROMPTS']
     const heading = palette.dim(file)
-    if (cells.length === 0) return `${heading}\n${noServersIn(file, config)}`
+    if (cells.length === 0) return `${heading}\n${noServersMessage(file, config)}`
     if (reasons.every((reason) => reason === '')) return `${heading}\n${table(headings, cells, output)}`
-    if ((output.columns ?? reasonColumns) >= reasonColumns) {
+    if ((output.columns ?? minReasonColumns) >= minReasonColumns) {
       const whole = cells.map((row, n) => [...row, reasons[n] ?? ''])
       return `${heading}\n${table([...headings, 'REASON'], whole, output)}`
     }
     const below = list.flatMap(({ name }, n) => {
-      const lines = wrap(reasons[n] ?? '', (output.columns ?? reasonColumns) - indent.length)
+      const lines = wrap(reasons[n] ?? '', (output.columns ?? minReasonColumns) - indent.length)
       return reasons[n] === '' ? [] : ['', palette.bold(oneLine(name)), ...lines.map((line) => indent + line)]
     })
     return [heading, table(headings, cells, output), ...below].join('\n')
   })
-  for (const server of trust) for (const line of outOfUseLines(server)) output.note(line)
+  for (const server of trust) for (const line of disabledLines(server)) output.note(line)
   if (stop === undefined)
     return failed ? ExitCode.cannotConnect : hasErrors(config) ? ExitCode.usage : ExitCode.done
   await new Promise<void>((resolve) => io.signal.addEventListener('abort', () => resolve(), { once: true }))

@@ -3,7 +3,7 @@ import { ExitCode, usageError } from '../cli/exit.ts'
 import { type OpenHost, openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import type { ConfigChoice } from '../cli/target.ts'
-import { age } from '../output/age.ts'
+import { shortAge } from '../output/age.ts'
 import { printedResult } from '../output/content.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -24,7 +24,7 @@ export async function listTasks(options: TasksOptions, io: Io, output: Output): 
       task.id,
       oneLine(`${task.server}.${task.tool}`),
       task.followed || task.status !== 'working' ? task.status.replace('_', ' ') : 'waits for its server',
-      age(task.createdAt, now),
+      shortAge(task.createdAt, now),
       progressOf(task),
       oneLine(task.message ?? task.progress?.message ?? ''),
     ])

@@ -8,7 +8,7 @@ export async function tree(context: CommandContext): Promise<ExitCode> {
   const { output } = context
   const open = namesNoServer(context)
     ? await openServers(context, ['resources'])
-    : (await connectTo(context, ['resources'], { own: true })).session
+    : (await connectTo(context, ['resources'], { isLocal: true })).session
   await using _ = open
   const servers = await open.client.call('library.tree', {})
   output.result({ servers }, () =>

@@ -28,13 +28,13 @@ export async function trust(
 ): Promise<ExitCode> {
   const [name, ...rest] = words
   if (rest.length > 0) throw usageError(`Too many words: ${rest.join(' ')}. Usage: jackfield trust [server]`)
-  await using host = await opened(options, io)
+  await using host = await createTrustHost(options, io)
   if (options.check === true) await host.start()
   io.signal.throwIfAborted()
-  const shown = name === undefined ? host.trust.servers() : [known(host.trust, name)]
-  if (name === undefined) output.result({ servers: shown }, () => overview(shown, output))
-  else output.result(shown[0], () => shown.map((server) => inFull(server, output)).join('\n'))
-  const unreached = options.check === true ? unreachedOf(host, name) : []
+  const shown = name === undefined ? host.trust.servers() : [trustOf(host.trust, name)]
+  if (name === undefined) output.result({ servers: shown }, () => overviewText(shown, output))
+  else output.result(shown[0], () => shown.map((server) => detailsText(server, output)).join('\n'))
+  const unreached = options.check === true ? uncheckedServers(host, name) : []
   for (const line of unreached) output.note(`! ${line}`)
   const waiting = shown.some(({ items }) => items.some(({ state }) => state === 'quarantined'))
   if (options.check === true && waiting) return ExitCode.toolError
@@ -42,7 +42,7 @@ export async function trust(
 }
 
 /** Servers that could not be reached for the check, with reasons. */
-function unreachedOf(host: Host, only: string | undefined): string[] {
+function uncheckedServers(host: Host, only: string | undefined): string[] {
   return [...host.connections].flatMap(([server, state]) =>
     'reason' in state && 'fixes' in state && (only === undefined || only === server)
       ? [withFixLines(`${oneLine(server)} was not checked: ${oneLine(state.reason)}`, state.fixes)]
@@ -59,8 +59,8 @@ export async function decide(
   output: Output,
 ): Promise<ExitCode> {
   if (name === undefined) throw usageError(`Which server? Usage: jackfield trust ${verb} <server> [item...]`)
-  await using host = await opened(options, io)
-  const { server, items } = known(host.trust, name)
+  await using host = await createTrustHost(options, io)
+  const { server, items } = trustOf(host.trust, name)
   const chosen = words.length === 0 ? undefined : words.flatMap((word) => itemsNamed(word, server, items))
   const done = host.trust[verb](name, chosen)
   const past = { accept: 'accepted', block: 'blocked', reset: 'forgotten' }[verb]
@@ -74,7 +74,7 @@ export async function decide(
 }
 
 /** The disabled definitions of a server, of these kinds or all: name, reason, and the command that shows it. */
-export function outOfUse(
+export function disabledDefinitions(
   { server, items }: ServerTrust,
   kinds?: readonly TrustItem['what'][],
 ): (TrustItem & { reason: string; look: string })[] {
@@ -97,9 +97,9 @@ export function outOfUse(
 const maxLines = 10
 
 /** The same with one line each; after ten, the count of the rest. */
-export function outOfUseLines(server: ServerTrust, kinds?: readonly TrustItem['what'][]): string[] {
+export function disabledLines(server: ServerTrust, kinds?: readonly TrustItem['what'][]): string[] {
   const shown = oneLine(server.server)
-  const all = outOfUse(server, kinds)
+  const all = disabledDefinitions(server, kinds)
   const lines = all.slice(0, maxLines).map(({ what, name, reason, look }) => {
     const use = `jackfield trust accept ${shown} ${oneLine(name)}`
     return `${titleOf({ what, name })} of ${shown} is disabled. ${reason} Review it with "${look}", then accept it with "${use}".`
@@ -134,7 +134,7 @@ export function refuseEmptyList(
   if (quarantined.length === 0) return
   const shown = oneLine(server)
   if (quarantined.every(({ changes }) => changes.every(({ kind }) => kind === 'added'))) {
-    const reasons = outOfUseLines(trust)
+    const reasons = disabledLines(trust)
     throw new CliError(ExitCode.outOfUse, `Nothing of ${shown} is listed.\n${reasons.join('\n')}`)
   }
   throw new CliError(
@@ -143,7 +143,7 @@ export function refuseEmptyList(
   )
 }
 
-async function opened(options: TrustOptions, io: Io): Promise<Host> {
+async function createTrustHost(options: TrustOptions, io: Io): Promise<Host> {
   const config = await readLayers(options, io)
   // Other commands use these functions without a host.
   const [{ makeHost }, { hostSettings }] = await Promise.all([
@@ -159,7 +159,7 @@ async function opened(options: TrustOptions, io: Io): Promise<Host> {
   })
 }
 
-function known(service: TrustService, name: string): ServerTrust {
+function trustOf(service: TrustService, name: string): ServerTrust {
   try {
     return service.server(name)
   } catch (error) {
@@ -177,23 +177,23 @@ function itemsNamed(word: string, server: string, items: readonly TrustedItem[])
   throw usageError(`${oneLine(server)} has nothing named "${oneLine(word)}". ${there}`)
 }
 
-function overview(servers: readonly ServerTrust[], output: Output): string {
+function overviewText(servers: readonly ServerTrust[], output: Output): string {
   if (servers.length === 0) {
     return 'No server is configured or known. Add one to .mcp.json, then run jackfield servers.'
   }
   const rows = servers.map((server) => {
     const { items, since } = server
-    const having = (state: TrustedItem['state']): number =>
+    const countIn = (state: TrustedItem['state']): number =>
       items.filter((item) => item.state === state).length
     const findings = [...server.findings, ...items.flatMap((item) => item.findings)]
-    const grave = findings.filter(({ severity }) => severity !== 'notice').length
+    const severeCount = findings.filter(({ severity }) => severity !== 'notice').length
     return [
       oneLine(server.server),
       stateOf(server),
-      `${having('pinned')}`,
-      `${having('quarantined')}`,
-      `${having('blocked')}`,
-      `${grave}`,
+      `${countIn('pinned')}`,
+      `${countIn('quarantined')}`,
+      `${countIn('blocked')}`,
+      `${severeCount}`,
       since === undefined ? '' : ago(since, Date.now()),
       server.configured ? '' : `not configured, ${server.identity.slice(0, 12)}`,
     ]
@@ -212,7 +212,7 @@ function stateOf({ items, since }: ServerTrust): string {
   return '✓ accepted'
 }
 
-function inFull(server: ServerTrust, output: Output): string {
+function detailsText(server: ServerTrust, output: Output): string {
   const { palette } = output
   const { items } = server
   const name = oneLine(server.server)

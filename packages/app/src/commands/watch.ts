@@ -1,6 +1,6 @@
 import { McpError } from '@jackfield/sdk'
 import { ExitCode } from '../cli/exit.ts'
-import { finished } from '../cli/session.ts'
+import { runOperation } from '../cli/session.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { type CommandContext, connectTo } from './context.ts'
 
@@ -12,7 +12,7 @@ export async function watch(context: CommandContext): Promise<ExitCode> {
   const nothing = new AbortController()
   let isBegun = false
   let shown = 0
-  await finished(
+  await runOperation(
     session,
     { kind: 'watch', server: session.server, uris: rest },
     AbortSignal.any([io.signal, nothing.signal]),

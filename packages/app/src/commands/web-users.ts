@@ -8,7 +8,7 @@ import type { Io, Output } from '../cli/io.ts'
 import { credentialStore, secretStore } from '../cli/secrets.ts'
 import { storeFile } from '../cli/store.ts'
 import { readConfig } from '../cli/target.ts'
-import { whyUnreadable } from '../cli/unreadable.ts'
+import { readErrorReason } from '../cli/unreadable.ts'
 import { oneLine } from '../output/sanitize.ts'
 import type { WebOptions } from './web.ts'
 
@@ -55,14 +55,14 @@ export async function webForUsers(options: WebUsersOptions, io: Io, output: Outp
     oidc: {
       issuer,
       clientId,
-      ...(secretFile !== undefined && { clientSecret: secretIn(resolve(io.cwd, secretFile)) }),
+      ...(secretFile !== undefined && { clientSecret: readClientSecret(resolve(io.cwd, secretFile)) }),
     },
     allow,
     ...(appsDomain !== undefined && { appsDomain }),
     ...(session !== undefined && { sessionMs: session * 3_600_000 }),
     ...(maxUsers !== undefined && { maxUsers }),
     file: join(folder, 'sessions.db'),
-    open: (user) => openUser(user, { folder, config, options, io }),
+    open: (user) => openUserHost(user, { folder, config, options, io }),
     onWarning,
   })
   await using server = await serving.catch((error: unknown) => {
@@ -77,7 +77,7 @@ export async function webForUsers(options: WebUsersOptions, io: Io, output: Outp
   })
 }
 
-interface Opening {
+interface UserHostOptions {
   /** Where the folders of the users are. */
   readonly folder: string
   readonly config: LayeredConfig
@@ -86,19 +86,22 @@ interface Opening {
 }
 
 /** Opens the host of a user. Its servers start in the background. */
-async function openUser(user: WebUser, { folder, config, options, io }: Opening): Promise<UserHost> {
-  const own = join(folder, folderOf(user))
-  const apart = { ...io, env: { ...io.env, XDG_DATA_HOME: own } }
+async function openUserHost(
+  user: WebUser,
+  { folder, config, options, io }: UserHostOptions,
+): Promise<UserHost> {
+  const ownFolder = join(folder, userFolder(user))
+  const userIo = { ...io, env: { ...io.env, XDG_DATA_HOME: ownFolder } }
   const [{ createService }, { createPeerServer }] = await Promise.all([
     import('../daemon/service.ts'),
     import('@jackfield/host/service'),
   ])
-  const created = await createService({ ...options, store: join(own, 'activity.db') }, io, {
+  const created = await createService({ ...options, store: join(ownFolder, 'activity.db') }, io, {
     config,
     // The files are the operator's: the page neither shows nor changes them.
     follow: false,
-    secrets: withOperators(secretStore(apart), secretStore(io)),
-    credentials: credentialStore(apart),
+    secrets: layeredSecrets(secretStore(userIo), secretStore(io)),
+    credentials: credentialStore(userIo),
     findModel: () => undefined,
     // Digests of the operator's variables are for commands on this machine.
     environment: () => ({}),
@@ -125,12 +128,12 @@ async function openUser(user: WebUser, { folder, config, options, io }: Opening)
 }
 
 /** A name for files that no issuer can choose. */
-function folderOf({ issuer, subject }: WebUser): string {
+function userFolder({ issuer, subject }: WebUser): string {
   return createHash('sha256').update(`${issuer}|${subject}`).digest('hex').slice(0, 32)
 }
 
 /** A user's own secrets, and those of the operator where the user has none of that name; these can only be used by servers. */
-function withOperators(own: SecretStore, operators: SecretStore): SecretStore {
+function layeredSecrets(own: SecretStore, operators: SecretStore): SecretStore {
   return {
     get kind() {
       return own.kind
@@ -144,12 +147,12 @@ function withOperators(own: SecretStore, operators: SecretStore): SecretStore {
   }
 }
 
-function secretIn(file: string): string {
+function readClientSecret(file: string): string {
   let text: string
   try {
     text = readFileSync(file, 'utf8').trim()
   } catch (error) {
-    throw usageError(`${file} cannot be read: ${whyUnreadable(error)}`)
+    throw usageError(`${file} cannot be read: ${readErrorReason(error)}`)
   }
   if (text === '') throw usageError(`${file} is empty. It must contain the client secret from the issuer.`)
   return text

@@ -32,7 +32,7 @@ export interface WebOptions extends HostChoice {
 }
 
 /** Options that only make sense for several people. */
-const forUsers = [
+const multiUserOptions = [
   'clientId',
   'clientSecretFile',
   'allow',
@@ -59,19 +59,19 @@ export async function web(options: WebOptions, io: Io, output: Output): Promise<
     throw usageError(
       'Without a login at an issuer, only 127.0.0.1 is served. For several people behind a proxy, give both --public and --oidc.',
     )
-  const misplaced = forUsers.find((name) => options[name] !== undefined)
+  const misplaced = multiUserOptions.find((name) => options[name] !== undefined)
   if (misplaced !== undefined)
     throw usageError(
       `--${misplaced.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} needs --public and --oidc.`,
     )
   await using host = await openHost(options, 'jackfield web', io)
-  if (host.service === undefined) await useShared(options, io, output)
-  else await serveOwn(host.service, options, io, output)
+  if (host.service === undefined) await useSharedServer(options, io, output)
+  else await serveLocalHost(host.service, options, io, output)
   return ExitCode.done
 }
 
 /** Uses the web server of the host process until a signal. A replacement host process takes over if this one is lost. */
-async function useShared(options: WebOptions, io: Io, output: Output): Promise<void> {
+async function useSharedServer(options: WebOptions, io: Io, output: Output): Promise<void> {
   let isFirst = true
   while (!io.signal.aborted) {
     const channel = await openChannel(options, io)
@@ -85,7 +85,7 @@ async function useShared(options: WebOptions, io: Io, output: Output): Promise<v
         else if ('fault' in reply) ended.reject(usageError(reply.fault))
         else if (isFirst) {
           isFirst = false
-          show(reply, options, output).catch(ended.reject)
+          showLink(reply, options, output).catch(ended.reject)
         } else
           output.note(
             `The host process was lost. A new one serves the page; logged-in browsers stay logged in. New login link: ${reply.link}`,
@@ -101,8 +101,13 @@ async function useShared(options: WebOptions, io: Io, output: Output): Promise<v
   }
 }
 
-async function serveOwn(service: HostService, options: WebOptions, io: Io, output: Output): Promise<void> {
-  using sessions = ownSessions(options, io)
+async function serveLocalHost(
+  service: HostService,
+  options: WebOptions,
+  io: Io,
+  output: Output,
+): Promise<void> {
+  using sessions = openSessionFile(options, io)
   await serveHere(service, { ...options, file: sessions.file }, io, output)
 }
 
@@ -144,7 +149,7 @@ export async function serveHere(
   service.start().catch(() => {})
   const link = new URL(server.link())
   link.pathname = path
-  await show({ link: link.href, isStarted: true }, options, output)
+  await showLink({ link: link.href, isStarted: true }, options, output)
   await new Promise<void>((resolve) => {
     if (io.signal.aborted) resolve()
     io.signal.addEventListener('abort', () => resolve(), { once: true })
@@ -153,7 +158,7 @@ export async function serveHere(
 }
 
 /** The session file; with a read-only home, a temporary one. */
-function ownSessions(options: WebOptions, io: Io): Disposable & { readonly file: string } {
+function openSessionFile(options: WebOptions, io: Io): Disposable & { readonly file: string } {
   try {
     return { file: sessionsFile(daemonAddress(options, io)), [Symbol.dispose]() {} }
   } catch (error) {
@@ -166,7 +171,7 @@ function ownSessions(options: WebOptions, io: Io): Disposable & { readonly file:
   }
 }
 
-async function show(
+async function showLink(
   { link, isStarted }: { readonly link: string; readonly isStarted: boolean },
   { open, port }: Pick<WebOptions, 'open' | 'port'>,
   output: Output,

@@ -9,11 +9,11 @@ import { buildId, programFile } from './build-id.ts'
 import { errorOfFault } from './faults.ts'
 
 /** Milliseconds within which a host process must accept connections. */
-const startMs = 15_000
+const maxStartMs = 15_000
 /** Interval in milliseconds of checking for that. */
 const pollMs = 15
 /** Milliseconds within which a host process of another build must exit. */
-const endMs = 10_000
+const maxStopMs = 10_000
 
 /**
  * Attaches to the host process for these settings, starting one if needed. If it is lost, another one is started.
@@ -22,14 +22,14 @@ const endMs = 10_000
 export async function attach(choice: HostChoice, name: string, io: Io): Promise<HostClient> {
   const address = daemonAddress(choice, io)
   const build = buildId()
-  const first = await reach(address, choice, io)
+  const first = await connectOrStart(address, choice, io)
   let waiting: Channel | undefined = first
   const client = createHostClient({
     name,
     build,
     errorOf: errorOfFault,
     async connect() {
-      const channel = waiting ?? (await reach(address, choice, io))
+      const channel = waiting ?? (await connectOrStart(address, choice, io))
       waiting = undefined
       return channel
     },
@@ -40,7 +40,7 @@ export async function attach(choice: HostChoice, name: string, io: Io): Promise<
 
 /** Connects to the host process for these settings, starting one if needed. The first frame is not sent yet. */
 export function openChannel(choice: HostChoice, io: Io): Promise<Channel> {
-  return reach(daemonAddress(choice, io), choice, io)
+  return connectOrStart(daemonAddress(choice, io), choice, io)
 }
 
 /** Whether a host process of this build runs for these settings. */
@@ -56,7 +56,7 @@ export async function isRunning(choice: HostChoice, io: Io): Promise<boolean> {
 export async function connectTo(address: DaemonAddress): Promise<Channel | undefined> {
   const record = readRecord(address)
   if (record === undefined) return undefined
-  const socket = await opened(connect(address.socket))
+  const socket = await whenConnected(connect(address.socket))
   if (socket === undefined) return undefined
   const channel = streamChannel(socket)
   channel.send(record.token)
@@ -89,9 +89,9 @@ export async function withRunningHost<T>(
   }
 }
 
-async function reach(address: DaemonAddress, choice: HostChoice, io: Io): Promise<Channel> {
-  const deadline = performance.now() + startMs
-  if (readRecord(address)?.build !== buildId()) await endOther(address)
+async function connectOrStart(address: DaemonAddress, choice: HostChoice, io: Io): Promise<Channel> {
+  const deadline = performance.now() + maxStartMs
+  if (readRecord(address)?.build !== buildId()) await stopOtherBuild(address)
   const known = await connectTo(address)
   if (known !== undefined) return known
   const start = startDaemon(address, choice, io)
@@ -99,9 +99,9 @@ async function reach(address: DaemonAddress, choice: HostChoice, io: Io): Promis
     for (;;) {
       const channel = await connectTo(address)
       if (channel !== undefined) return channel
-      if (start.failed()) throw notStarted(address, 'it ended')
+      if (start.failed()) throw startFailure(address, 'it ended')
       if (performance.now() > deadline)
-        throw notStarted(address, `it does not answer within ${startMs / 1_000} s`)
+        throw startFailure(address, `it does not answer within ${maxStartMs / 1_000} s`)
       await new Promise((resolve) => setTimeout(resolve, pollMs))
       io.signal.throwIfAborted()
     }
@@ -114,12 +114,12 @@ async function reach(address: DaemonAddress, choice: HostChoice, io: Io): Promis
  * Stops a host process of another build. Its open questions stay in the store, and its suspended calls continue in the next
  * process.
  */
-async function endOther(address: DaemonAddress): Promise<void> {
+async function stopOtherBuild(address: DaemonAddress): Promise<void> {
   const record = readRecord(address)
   if (record === undefined) return
   const channel = await connectTo(address)
   if (channel === undefined) return
-  const timeout = new Promise<void>((resolve) =>
+  const closed = new Promise<void>((resolve) =>
     channel.listen(
       () => {},
       () => resolve(),
@@ -129,8 +129,8 @@ async function endOther(address: DaemonAddress): Promise<void> {
     JSON.stringify({ hello: { client: crypto.randomUUID(), name: 'jackfield', build: buildId() } }),
   )
   channel.send(JSON.stringify({ call: 1, method: 'host.stop', params: { now: true } }))
-  const timer = setTimeout(() => channel.close(), endMs)
-  await timeout
+  const timer = setTimeout(() => channel.close(), maxStopMs)
+  await closed
   clearTimeout(timer)
 }
 
@@ -140,7 +140,7 @@ function startDaemon(
   io: Io,
 ): { failed(): boolean; release(): void } {
   const log = openSync(address.log, 'a', 0o600)
-  const child = spawn(process.execPath, [programFile, 'daemon', 'serve', ...wordsOf(choice)], {
+  const child = spawn(process.execPath, [programFile, 'daemon', 'serve', ...optionWords(choice)], {
     cwd: io.cwd,
     env: io.env,
     detached: true,
@@ -160,7 +160,7 @@ function startDaemon(
 }
 
 /** The settings as command line options. */
-function wordsOf({ store, config, profile, discover, startWhatThisFolderNames }: HostChoice): string[] {
+function optionWords({ store, config, profile, discover, startWhatThisFolderNames }: HostChoice): string[] {
   return [
     ...(store === undefined ? [] : ['--store', store]),
     ...[config ?? []].flat().flatMap((file) => ['--config', file]),
@@ -170,7 +170,7 @@ function wordsOf({ store, config, profile, discover, startWhatThisFolderNames }:
   ]
 }
 
-function notStarted({ log }: DaemonAddress, why: string): CliError {
+function startFailure({ log }: DaemonAddress, why: string): CliError {
   let last = ''
   try {
     last = readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n  ')
@@ -184,7 +184,7 @@ function notStarted({ log }: DaemonAddress, why: string): CliError {
   )
 }
 
-function opened(socket: Socket): Promise<Socket | undefined> {
+function whenConnected(socket: Socket): Promise<Socket | undefined> {
   return new Promise((resolve) => {
     socket.once('connect', () => resolve(socket))
     socket.once('error', () => resolve(undefined))

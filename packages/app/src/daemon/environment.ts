@@ -4,13 +4,13 @@ import { delimiter, join } from 'node:path'
 
 /** Folders that npm adds to the PATH of what it runs. */
 const addedByNpm = /[\\/](?:node_modules[\\/]\.bin|node-gyp-bin)$/
-const programKey = /^PATH \((.+)\)$/
+const programKeyPattern = /^PATH \((.+)\)$/
 
 /**
  * A digest of each variable's value; empty for an unset one. What npm sets for the programs that it runs counts as unset, so that
  * `npx jackfield` and `jackfield` are the same; of the PATH that it extends, the places of `programs` count, too.
  */
-export function digests(
+export function environmentDigests(
   env: NodeJS.ProcessEnv,
   names: Iterable<string>,
   programs: Iterable<string> = [],
@@ -20,7 +20,10 @@ export function digests(
 }
 
 /** The variables whose current values differ from these digests; `PATH (name)` if a program is another one. */
-export function differing(env: NodeJS.ProcessEnv, known: Readonly<Record<string, string>>): string[] {
+export function differingVariables(
+  env: NodeJS.ProcessEnv,
+  known: Readonly<Record<string, string>>,
+): string[] {
   return Object.entries(known).flatMap(([key, value]) => (digest(key, env) === value ? [] : [key]))
 }
 
@@ -31,21 +34,21 @@ function digest(key: string, env: NodeJS.ProcessEnv): string {
 }
 
 function comparedValue(key: string, env: NodeJS.ProcessEnv): string | undefined {
-  const [, program] = programKey.exec(key) ?? []
-  if (program !== undefined) return placeOf(program, env)
+  const [, program] = programKeyPattern.exec(key) ?? []
+  if (program !== undefined) return npmProgramFile(program, env)
   const value = env[key]
   if (value === undefined || isDefaultOfNpm(key, value, env)) return undefined
-  return key === 'PATH' ? folders(value, (folder) => !addedByNpm.test(folder)).join(delimiter) : value
+  return key === 'PATH' ? pathFolders(value, (folder) => !addedByNpm.test(folder)).join(delimiter) : value
 }
 
 /** Where a program is found among what npm adds to the PATH; undefined if it is not found there first. */
-function placeOf(program: string, { PATH = '' }: NodeJS.ProcessEnv): string | undefined {
-  const files = folders(PATH, () => true).map((folder) => join(folder, program))
+function npmProgramFile(program: string, { PATH = '' }: NodeJS.ProcessEnv): string | undefined {
+  const files = pathFolders(PATH, () => true).map((folder) => join(folder, program))
   const file = files.find((path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true)
   return file !== undefined && addedByNpm.test(file.slice(0, -program.length - 1)) ? file : undefined
 }
 
-function folders(path: string, isWanted: (folder: string) => boolean): string[] {
+function pathFolders(path: string, isWanted: (folder: string) => boolean): string[] {
   return path.split(delimiter).filter((folder) => folder !== '' && isWanted(folder))
 }
 

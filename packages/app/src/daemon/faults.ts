@@ -7,10 +7,11 @@ import { CliError, ExitCode } from '../cli/exit.ts'
 /** Converts a host fault to an error, so that failures read the same with and without a host process. */
 export function errorOfFault({ code, message, data, fixes = [] }: Fault): Error {
   if (typeof code === 'number') return new RpcError(code, message, data)
-  if (code === 'STORE') return new CliError(ExitCode.usage, storeFailure(message, isDamage(data)), { code })
+  if (code === 'STORE')
+    return new CliError(ExitCode.usage, storeFailure(message, isDamagedStore(data)), { code })
   if (isMcpCode(code)) return errorOf({ code, message, data, fixes })
   return code === 'MODEL'
-    ? new CliError(ExitCode.toolError, message, { code: kindOf(data), fixes })
+    ? new CliError(ExitCode.toolError, message, { code: modelErrorKind(data), fixes })
     : new CliError(ExitCode.usage, message, { fixes })
 }
 
@@ -30,11 +31,11 @@ export function storeFailure(message: string, isDamaged: boolean): string {
 }
 
 /** The kind of a model failure, which is its code in messages. */
-function kindOf(data: unknown): string {
+function modelErrorKind(data: unknown): string {
   return typeof data === 'object' && data !== null && 'kind' in data ? String(data.kind) : 'MODEL'
 }
 
-function isDamage(data: unknown): boolean {
+function isDamagedStore(data: unknown): boolean {
   return typeof data === 'object' && data !== null && 'fault' in data && data.fault === 'damaged'
 }
 

@@ -67,7 +67,9 @@ export async function serveDaemon(options: ServeOptions, io: Io): Promise<ExitCo
       file: sessionsFile(address),
       onWarning: (warning) => writeNote(io, `! ${warning}`),
     })
-    const server = await listen(address, (channel) => peers.serve(web.intercept(withToken(channel, token))))
+    const server = await listen(address, (channel) =>
+      peers.serve(web.intercept(requireToken(channel, token))),
+    )
     writeRecord(address, {
       pid: process.pid,
       token,
@@ -121,8 +123,8 @@ async function listen({ socket }: DaemonAddress, serve: (channel: Channel) => vo
 }
 
 /** A channel whose first frame must be the token. */
-function withToken(channel: Channel, token: string): Channel {
-  const wanted = Buffer.from(token)
+function requireToken(channel: Channel, token: string): Channel {
+  const expected = Buffer.from(token)
   return {
     get unsent() {
       return channel.unsent
@@ -133,8 +135,8 @@ function withToken(channel: Channel, token: string): Channel {
       let isOpen = false
       channel.listen((frame) => {
         if (isOpen) return message(frame)
-        const given = Buffer.from(frame)
-        if (given.length === wanted.length && timingSafeEqual(given, wanted)) isOpen = true
+        const received = Buffer.from(frame)
+        if (received.length === expected.length && timingSafeEqual(received, expected)) isOpen = true
         else channel.close('the token is wrong')
       }, closed)
     },

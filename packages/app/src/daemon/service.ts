@@ -10,14 +10,14 @@ import {
 } from '@jackfield/host'
 import { HostService, type HostServiceOptions } from '@jackfield/host/service'
 import type { Io } from '../cli/io.ts'
-import { modelNamed, modelsToTalkTo } from '../cli/models.ts'
+import { conversationModels, modelNamed } from '../cli/models.ts'
 import { registryOptions } from '../cli/registry.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { bundleFolder, storeFile, storeToRead } from '../cli/store.ts'
 import { layersOf, readLayers } from '../cli/target.ts'
 import { version } from '../cli/version.ts'
 import type { HostChoice } from './address.ts'
-import { digests } from './environment.ts'
+import { environmentDigests } from './environment.ts'
 
 /** A host for a configuration, until it is disposed. */
 export interface CreatedService extends AsyncDisposable {
@@ -33,9 +33,9 @@ export interface ServiceOptions extends Partial<Omit<HostServiceOptions, 'versio
 }
 
 /** Variable references in a configuration: `${NAME}`, `${env:NAME}`, `${NAME:-default}`. */
-const variableNames = /\$\{(?:env:)?([A-Za-z_]\w*)[}:]/g
+const variableReference = /\$\{(?:env:)?([A-Za-z_]\w*)[}:]/g
 /** Variables that select models and the sealing of secrets. */
-const ownVariables = /^(?:JACKFIELD_|ANTHROPIC_|OPENAI_|GOOGLE_|GEMINI_|OLLAMA_)/
+const settingVariables = /^(?:JACKFIELD_|ANTHROPIC_|OPENAI_|GOOGLE_|GEMINI_|OLLAMA_)/
 
 const info = { name: 'jackfield', title: 'Jackfield', version }
 
@@ -75,7 +75,8 @@ export async function createService(
     ...hostSettings(config, choice, io),
     store: storeFile(choice.store, io),
     findModel: (id) => modelNamed(io.env, id)[0],
-    environment: () => digests(io.env, namesIn(io.env, JSON.stringify(servers)), programsIn(servers)),
+    environment: () =>
+      environmentDigests(io.env, variablesUsed(io.env, JSON.stringify(servers)), programsOf(servers)),
     ...(follow && {
       configuration: {
         ...{ layers: layersOf(choice, io), config, registry, bundles: bundleFolder(io) },
@@ -94,19 +95,19 @@ export async function createService(
 }
 
 async function defaultModels(io: Io, config: LayeredConfig | undefined): Promise<readonly Model[]> {
-  return await modelsToTalkTo(io.env, undefined, config?.models ?? []).catch(() => [offlineModel])
+  return await conversationModels(io.env, undefined, config?.models ?? []).catch(() => [offlineModel])
 }
 
 /** The programs that servers name without a folder. */
-function programsIn(servers: Readonly<Record<string, ServerConfig>>): Set<string> {
+function programsOf(servers: Readonly<Record<string, ServerConfig>>): Set<string> {
   const commands = Object.values(servers).flatMap((server) => ('command' in server ? [server.command] : []))
   return new Set(commands.filter((command) => !/[\\/]/.test(command)))
 }
 
 /** The environment variables for servers and models of this host. */
-function namesIn(env: NodeJS.ProcessEnv, texts: string): Set<string> {
-  const named = Array.from(texts.matchAll(variableNames), ([, name = '']) => name)
+function variablesUsed(env: NodeJS.ProcessEnv, texts: string): Set<string> {
+  const named = Array.from(texts.matchAll(variableReference), ([, name = '']) => name)
   const passed = machineVariables(env).map(({ name }) => name)
-  const own = Object.keys(env).filter((name) => ownVariables.test(name))
-  return new Set([...named, ...passed, ...own, 'PATH', 'HOME'])
+  const settings = Object.keys(env).filter((name) => settingVariables.test(name))
+  return new Set([...named, ...passed, ...settings, 'PATH', 'HOME'])
 }

@@ -17,7 +17,7 @@ export type WebReply =
 export interface DaemonWebServerOptions {
   readonly service: HostService
   readonly peers: PeerServer
-  /** The session file; see `webFile`. */
+  /** The session file; see `sessionsFile`. */
   readonly file: string
   readonly onWarning: (message: string) => void
 }
@@ -45,13 +45,13 @@ export class DaemonWebServer {
         let isFirst = true
         channel.listen(
           (frame) => {
-            const request = isFirst ? requestIn(frame) : undefined
+            const request = isFirst ? parseRequest(frame) : undefined
             isFirst = false
-            if (request !== undefined) this.#use(channel, request.web)
+            if (request !== undefined) this.#addUser(channel, request.web)
             else if (!this.#users.has(channel)) message(frame)
           },
           (reason) => {
-            this.#release(channel)
+            this.#removeUser(channel)
             closed(reason)
           },
         )
@@ -62,27 +62,27 @@ export class DaemonWebServer {
   /** Stops the server, also while commands use it. */
   async close(): Promise<void> {
     this.#users.clear()
-    await this.#step(() => this.#end())
+    await this.#enqueue(() => this.#stopIfUnused())
   }
 
-  #use(channel: Channel, { port }: WebRequest['web']): void {
+  #addUser(channel: Channel, { port }: WebRequest['web']): void {
     this.#users.add(channel)
-    this.#step(async () => {
+    this.#enqueue(async () => {
       if (!this.#users.has(channel)) return
       const isStarted = this.#server === undefined
       try {
         this.#server ??= await this.#start(port)
-        reply(channel, { link: this.#server.link(), isStarted })
+        sendReply(channel, { link: this.#server.link(), isStarted })
       } catch (error) {
         this.#users.delete(channel)
-        reply(channel, { fault: error instanceof Error ? error.message : String(error) })
+        sendReply(channel, { fault: error instanceof Error ? error.message : String(error) })
         channel.close()
       }
     })
   }
 
-  #release(channel: Channel): void {
-    if (this.#users.delete(channel)) this.#step(() => this.#end())
+  #removeUser(channel: Channel): void {
+    if (this.#users.delete(channel)) this.#enqueue(() => this.#stopIfUnused())
   }
 
   async #start(port: number | undefined): Promise<WebServer> {
@@ -96,7 +96,7 @@ export class DaemonWebServer {
       ...(port !== undefined && { port }),
       onWarning: (warning) => {
         onWarning(warning)
-        for (const user of this.#users) reply(user, { warning })
+        for (const user of this.#users) sendReply(user, { warning })
       },
     })
     // Start failures of servers are shown on the page.
@@ -104,24 +104,24 @@ export class DaemonWebServer {
     return server
   }
 
-  async #end(): Promise<void> {
+  async #stopIfUnused(): Promise<void> {
     if (this.#users.size > 0) return
     await this.#server?.close()
     this.#server = undefined
   }
 
-  /** Starts and stops run one after another. */
-  #step(work: () => Promise<void>): Promise<void> {
+  /** Runs starts and stops one after another. */
+  #enqueue(work: () => Promise<void>): Promise<void> {
     this.#lastStep = this.#lastStep.then(work)
     return this.#lastStep
   }
 }
 
-function reply(channel: Channel, frame: WebReply): void {
+function sendReply(channel: Channel, frame: WebReply): void {
   channel.send(JSON.stringify(frame))
 }
 
-function requestIn(frame: string): WebRequest | undefined {
+function parseRequest(frame: string): WebRequest | undefined {
   if (!frame.startsWith('{"web":')) return undefined
   try {
     const { web }: { web?: { port?: unknown } | null } = JSON.parse(frame)

@@ -1,15 +1,15 @@
 import { type FormField, finishForm, planForm } from '@jackfield/host'
 import type { ElicitSchema, ElicitValue, JsonObject, JsonSchema, Tool } from '@jackfield/sdk'
 import { checkElicitSchema } from '@jackfield/sdk/internal'
-import { argumentsFrom, dereferenced } from '../cli/arguments.ts'
+import { dereference, isObject, parseArguments } from '../cli/arguments.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { askFrom } from './ask-form.ts'
-import { type FormAction, type FormExit, FormModel } from './form-model.ts'
+import { askFieldsFrom } from './ask-form.ts'
+import { type FormAction, type FormButton, FormModel } from './form-model.ts'
 import { drawForm } from './form-view.ts'
 import { cancelled, type Prompter } from './prompter.ts'
 
-const actions: readonly FormExit[] = [
+const actions: readonly FormButton[] = [
   { value: 'review', label: 'Call', key: 'c', short: 'call' },
   { value: 'cancel', label: 'Cancel', key: 'x', short: 'cancel' },
 ]
@@ -34,7 +34,7 @@ export async function askArguments(
   const shown = Object.keys(form.properties).flatMap((key): [string, ElicitValue][] =>
     Object.hasOwn(given, key) ? [[key, asFieldValue(given[key], texts.has(key))]] : [],
   )
-  const fill = filler(plan.fields, new Map(shown), prompter, palette)
+  const fill = createFormFiller(plan.fields, new Map(shown), prompter, palette)
   let problem: string | undefined
   for (;;) {
     const values = await fill(problem)
@@ -47,7 +47,7 @@ export async function askArguments(
     try {
       const entries = Object.entries(finished.content).map(([key, value]) => [
         key,
-        texts.has(key) ? readText(key, String(value), tool.inputSchema) : value,
+        texts.has(key) ? parseTextField(key, String(value), tool.inputSchema) : value,
       ])
       return { ...given, ...Object.fromEntries(entries) }
     } catch (error) {
@@ -56,30 +56,30 @@ export async function askArguments(
   }
 }
 
-type Fill = (problem: string | undefined) => Promise<ReadonlyMap<string, ElicitValue> | undefined>
+type FormFiller = (problem: string | undefined) => Promise<ReadonlyMap<string, ElicitValue> | undefined>
 
 /** Lets the user fill in the fields, again with their values after an error. */
-function filler(
+function createFormFiller(
   fields: readonly FormField[],
   values: Map<string, ElicitValue>,
   prompter: Prompter,
   palette: Palette,
-): Fill {
+): FormFiller {
   const { screen } = prompter
   if (screen === undefined) {
     return async (problem) => {
       if (problem !== undefined) prompter.say([`The tool cannot be called with this. ${problem}`])
-      return (await askFrom(0, fields, values, prompter)) === cancelled ? undefined : values
+      return (await askFieldsFrom(0, fields, values, prompter)) === cancelled ? undefined : values
     }
   }
   const model = new FormModel(fields, values, actions)
   return async (problem) => {
-    if (problem !== undefined) model.say(problem)
+    if (problem !== undefined) model.setNote(problem)
     const action = await screen<FormAction>({
       draw: (columns, rows) => drawForm(model, columns, rows, palette),
       press(key) {
         const done = model.press(key)
-        return done === undefined || (done === 'review' && model.showFaults()) ? undefined : { done }
+        return done === undefined || (done === 'review' && model.showErrors()) ? undefined : { done }
       },
     })
     return action === 'review' ? model.values() : undefined
@@ -94,7 +94,7 @@ function formFor(schema: JsonSchema): { form: ElicitSchema; texts: ReadonlySet<s
   const properties: ElicitSchema['properties'] = {}
   const texts = new Set<string>()
   for (const [key, property] of Object.entries(Object(schema.properties))) {
-    const own = dereferenced(isObject(property) ? property : {}, schema)
+    const own = dereference(isObject(property) ? property : {}, schema)
     const field = Array.isArray(own.enum) && own.type === undefined ? { ...own, type: 'string' } : own
     const single: unknown = { type: 'object', properties: { [key]: field } }
     if (isForm(single)) Object.assign(properties, single.properties)
@@ -123,10 +123,6 @@ function asFieldValue(value: unknown, isText: boolean): ElicitValue {
 }
 
 /** Parses a text field with the schema. Unlike on a command line, `@` does not name a file. */
-function readText(key: string, text: string, schema: JsonSchema): unknown {
-  return argumentsFrom([`${key}=${text.replace(/^@/, '@@')}`], schema)[key]
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function parseTextField(key: string, text: string, schema: JsonSchema): unknown {
+  return parseArguments([`${key}=${text.replace(/^@/, '@@')}`], schema)[key]
 }

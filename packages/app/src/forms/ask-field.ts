@@ -9,7 +9,7 @@ export async function askField(
   before: ElicitValue | undefined,
   prompter: Prompter,
 ): Promise<ElicitValue | undefined | Cancelled> {
-  const message = messageOf(field)
+  const message = fieldMessage(field)
   switch (field.kind) {
     case 'boolean':
       return askYesOrNo(field, message, before, prompter)
@@ -51,11 +51,11 @@ async function askYesOrNo(
   // Enter alone never selects yes, unless it was chosen before or is the server's default.
   const answer = await prompter.select({
     message,
-    options: [{ value: 'yes', label: 'Yes' }, { value: 'no', label: 'No' }, ...leaveOut(field)],
-    initial: before === true ? 'yes' : before === false || !field.omissible ? 'no' : leftOut,
+    options: [{ value: 'yes', label: 'Yes' }, { value: 'no', label: 'No' }, ...omitOption(field)],
+    initial: before === true ? 'yes' : before === false || !field.omissible ? 'no' : omitValue,
   })
   if (answer === cancelled) return cancelled
-  return answer === leftOut ? undefined : answer === 'yes'
+  return answer === omitValue ? undefined : answer === 'yes'
 }
 
 async function askChoice(
@@ -64,10 +64,10 @@ async function askChoice(
   before: ElicitValue | undefined,
   prompter: Prompter,
 ): Promise<ElicitValue | undefined | Cancelled> {
-  const options = [...optionsOf(field), ...leaveOut(field)]
+  const options = [...optionsOf(field), ...omitOption(field)]
   if (options.length === 0) return undefined
   const at = field.choices?.findIndex(({ value }) => value === before) ?? -1
-  const initial = at >= 0 ? numbered(at) : field.omissible ? leftOut : undefined
+  const initial = at >= 0 ? optionKey(at) : field.omissible ? omitValue : undefined
   const answer = await prompter.select({ message, options, ...(initial !== undefined && { initial }) })
   if (answer === cancelled) return cancelled
   return valueAt(field, answer)
@@ -81,7 +81,9 @@ async function askChoices(
 ): Promise<ElicitValue | undefined | Cancelled> {
   const options = optionsOf(field)
   if (options.length === 0) return field.omissible ? undefined : []
-  let initial = (field.choices ?? []).flatMap(({ value }, n) => (before.includes(value) ? [numbered(n)] : []))
+  let initial = (field.choices ?? []).flatMap(({ value }, n) =>
+    before.includes(value) ? [optionKey(n)] : [],
+  )
   for (;;) {
     const answer = await prompter.multiselect({ message, options, initial, required: false })
     if (answer === cancelled) return cancelled
@@ -95,26 +97,26 @@ async function askChoices(
 }
 
 // Choices are identified by number, since their values come from the server.
-const leftOut = 'none'
-const numbered = (n: number): string => `${n + 1}`
+const omitValue = 'none'
+const optionKey = (n: number): string => `${n + 1}`
 
 function optionsOf(field: FormField): { value: string; label: string; hint?: string }[] {
   return (field.choices ?? []).map(({ value, label }, n) => ({
-    value: numbered(n),
+    value: optionKey(n),
     label: oneLine(label) || '(empty)',
     ...(label !== value && { hint: `sent as ${oneLine(value, 60)}` }),
   }))
 }
 
 function valueAt(field: FormField, option: string): string | undefined {
-  return field.choices?.find((_, n) => numbered(n) === option)?.value
+  return field.choices?.find((_, n) => optionKey(n) === option)?.value
 }
 
-function leaveOut(field: FormField): { value: string; label: string }[] {
-  return field.omissible ? [{ value: leftOut, label: '(leave out)' }] : []
+function omitOption(field: FormField): { value: string; label: string }[] {
+  return field.omissible ? [{ value: omitValue, label: '(leave out)' }] : []
 }
 
-function messageOf(field: FormField): string {
+function fieldMessage(field: FormField): string {
   const label = `${oneLine(field.label)}${field.required ? '' : ' (optional)'}`
   const description = field.description === undefined ? '' : oneLine(field.description)
   const ended = description === '' || /[.!?。]$/.test(description) ? description : `${description}.`

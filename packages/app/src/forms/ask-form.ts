@@ -5,15 +5,15 @@ import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { askField } from './ask-field.ts'
 import { fillOnScreen } from './ask-on-screen.ts'
-import { askRemember, changeOne, type Next, review, type Values } from './ask-review.ts'
-import { type ElicitationQuestion, heading } from './heading.ts'
-import { later } from './later.ts'
+import { askRemember, changeOne, type FormValues, type ReviewDecision, review } from './ask-review.ts'
+import { type ElicitationQuestion, elicitationHeading } from './heading.ts'
+import { laterChoice } from './later.ts'
 import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
-import { type Refusal, refusals, refused } from './refusals.ts'
+import { answerForRefusal, type Refusal, refusals } from './refusals.ts'
 
 type Answer = HostAnswers['elicitation']
 
-const unsafe =
+const unsafeReason =
   'It asked for a secret in a form. Secrets must be requested on a page of the server (URL mode).'
 
 /**
@@ -28,13 +28,13 @@ export async function askForm(
   const { params, findings = [], remembered = {} } = question
   const plan = planForm(params.requestedSchema, params.message)
   prompter.say([
-    ...heading(question, 'asks you for input', palette),
+    ...elicitationHeading(question, 'asks you for input', palette),
     ...findingLines(findings, palette),
     palette.dim('Enter only what you trust this server with.'),
   ])
   if ('fault' in plan) {
     prompter.say([`The form cannot be filled in: ${oneLine(plan.fault)}.`])
-    return refuse(question, prompter)
+    return askRefusal(question, prompter)
   }
   const { fields } = plan
   const asksSecret = fields.some((field) => field.secret !== undefined)
@@ -42,22 +42,24 @@ export async function askForm(
   const onScreen = screen !== undefined && fields.length > 0
   for (;;) {
     if (!onScreen || asksSecret) {
-      const start = await prompter.select<'answer' | 'later' | Refusal>(startOf(question, fields, prompter))
+      const start = await prompter.select<'answer' | 'later' | Refusal>(
+        startQuestion(question, fields, prompter),
+      )
       if (start === 'later' || start === cancelled) return undefined
       if (start !== 'answer') {
-        const answer = await refused(start, prompter)
+        const answer = await answerForRefusal(start, prompter)
         if (answer === undefined) continue
-        return start === 'decline' && asksSecret ? { ...answer, reason: unsafe } : answer
+        return start === 'decline' && asksSecret ? { ...answer, reason: unsafeReason } : answer
       }
     }
     if (fields.length === 0) return { action: 'accept', content: {} }
     return onScreen
       ? fillOnScreen(question, fields, { ...prompter, screen }, palette)
-      : fillIn(question, fields, { ...remembered }, prompter)
+      : fillFieldByField(question, fields, { ...remembered }, prompter)
   }
 }
 
-function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[], prompter: Prompter) {
+function startQuestion({ id, cause }: ElicitationQuestion, fields: readonly FormField[], prompter: Prompter) {
   const secret = fields.find((field) => field.secret !== undefined)?.secret
   const count = `${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`
   if (secret !== undefined) {
@@ -67,7 +69,7 @@ function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[
       options: [
         ...refusals('Decline: the server should request it on a page of its own'),
         { value: 'answer' as const, label },
-        later(id, prompter),
+        laterChoice(id, prompter),
       ],
       initial: 'decline' as const,
     }
@@ -75,35 +77,35 @@ function startOf({ id, cause }: ElicitationQuestion, fields: readonly FormField[
   const label = fields.length === 0 ? 'Yes, accept' : `Answer (${count})`
   return {
     message: fields.length === 0 ? 'Agree?' : 'Answer this?',
-    options: [{ value: 'answer' as const, label }, ...refusals(), later(id, prompter)],
+    options: [{ value: 'answer' as const, label }, ...refusals(), laterChoice(id, prompter)],
     initial: 'answer' as const,
   }
 }
 
-async function refuse({ id }: ElicitationQuestion, prompter: Prompter): Promise<Answer | undefined> {
+async function askRefusal({ id }: ElicitationQuestion, prompter: Prompter): Promise<Answer | undefined> {
   for (;;) {
     const choice = await prompter.select<Refusal | 'later'>({
       message: 'Which response should the server get?',
-      options: [...refusals(), later(id, prompter)],
+      options: [...refusals(), laterChoice(id, prompter)],
     })
     if (choice === 'later' || choice === cancelled) return undefined
-    const answer = await refused(choice, prompter)
+    const answer = await answerForRefusal(choice, prompter)
     if (answer !== undefined) return answer
   }
 }
 
 /** Asks field by field. */
-async function fillIn(
+async function fillFieldByField(
   { id, params }: ElicitationQuestion & { params: ElicitFormParams },
   fields: readonly FormField[],
   remembered: Readonly<Record<string, ElicitValue>>,
   prompter: Prompter,
 ): Promise<Answer | undefined> {
   const schema = params.requestedSchema
-  const values: Values = new Map(Object.entries(remembered))
+  const values: FormValues = new Map(Object.entries(remembered))
   let from = 0
   for (;;) {
-    if ((await askFrom(from, fields, values, prompter)) === cancelled) return undefined
+    if ((await askFieldsFrom(from, fields, values, prompter)) === cancelled) return undefined
     from = fields.length
     const finished = finishForm(schema, Object.fromEntries(values))
     if ('problem' in finished) {
@@ -112,7 +114,7 @@ async function fillIn(
       continue
     }
     const { content } = finished
-    const next: Next | Cancelled = await review(id, fields, content, prompter)
+    const next: ReviewDecision | Cancelled = await review(id, fields, content, prompter)
     switch (next) {
       case 'send':
         return { action: 'accept', content }
@@ -130,7 +132,7 @@ async function fillIn(
         from = fields.length - 1
         break
       default: {
-        const answer = await refused(next, prompter)
+        const answer = await answerForRefusal(next, prompter)
         if (answer !== undefined) return answer
       }
     }
@@ -138,10 +140,10 @@ async function fillIn(
 }
 
 /** Asks field by field; Esc goes back one. */
-export async function askFrom(
+export async function askFieldsFrom(
   first: number,
   fields: readonly FormField[],
-  values: Values,
+  values: FormValues,
   prompter: Prompter,
 ): Promise<Cancelled | undefined> {
   for (let n = first; n < fields.length; n++) {

@@ -7,7 +7,7 @@ import { type FormAction, FormModel } from './form-model.ts'
 import { drawForm } from './form-view.ts'
 import type { ElicitationQuestion } from './heading.ts'
 import { cancelled, type Prompter } from './prompter.ts'
-import { refused } from './refusals.ts'
+import { answerForRefusal } from './refusals.ts'
 
 type Answer = HostAnswers['elicitation']
 
@@ -24,28 +24,28 @@ export async function fillOnScreen(
       draw: (columns, rows) => drawForm(model, columns, rows, palette),
       press(key) {
         const done = model.press(key)
-        return done === undefined || (done === 'review' && model.showFaults()) ? undefined : { done }
+        return done === undefined || (done === 'review' && model.showErrors()) ? undefined : { done }
       },
     })
     if (action === 'later' || action === cancelled) return undefined
     if (action !== 'review') {
-      const answer = await refused(action, prompter)
+      const answer = await answerForRefusal(action, prompter)
       if (answer === undefined) continue
       return answer
     }
     const finished = finishForm(params.requestedSchema, Object.fromEntries(model.values()))
     if ('problem' in finished) {
-      model.say(`This cannot be sent yet. ${oneLine(finished.problem)}`)
+      model.setNote(`This cannot be sent yet. ${oneLine(finished.problem)}`)
       continue
     }
-    const answer = await appearance(id, fields, finished.content, Object.keys(remembered), prompter)
+    const answer = await reviewAnswers(id, fields, finished.content, Object.keys(remembered), prompter)
     if (answer !== 'change') return answer
-    model.toStart()
+    model.focusFirst()
   }
 }
 
 /** Shows what would be sent and asks what to do with it. */
-async function appearance(
+async function reviewAnswers(
   id: string,
   fields: readonly FormField[],
   content: NonNullable<Answer['content']>,
@@ -62,7 +62,7 @@ async function appearance(
       if (remember !== cancelled) return { action: 'accept', content, remember }
       continue
     }
-    const answer = await refused(next, prompter)
+    const answer = await answerForRefusal(next, prompter)
     if (answer !== undefined) return answer
   }
 }

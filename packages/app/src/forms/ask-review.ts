@@ -2,15 +2,15 @@ import { type FormField, reviewForm } from '@jackfield/host'
 import type { ElicitValue } from '@jackfield/sdk'
 import { oneLine } from '../output/sanitize.ts'
 import { askField } from './ask-field.ts'
-import { later } from './later.ts'
+import { laterChoice } from './later.ts'
 import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
 import { type Refusal, refusals } from './refusals.ts'
 
 /** Answers by field name; omitted fields are absent. */
-export type Values = Map<string, ElicitValue>
+export type FormValues = Map<string, ElicitValue>
 
 /** The user's decision after the review. */
-export type Next = 'send' | 'remember' | 'change' | 'later' | Refusal
+export type ReviewDecision = 'send' | 'remember' | 'change' | 'later' | Refusal
 
 /** Shows everything that would be sent, and asks what to do with it. */
 export async function review(
@@ -18,12 +18,12 @@ export async function review(
   fields: readonly FormField[],
   content: Readonly<Record<string, ElicitValue>>,
   prompter: Prompter,
-): Promise<Next | Cancelled> {
+): Promise<ReviewDecision | Cancelled> {
   const rows = reviewForm(fields, content)
   const lines = rows.map(({ label, value }) => `  ${oneLine(label)}: ${oneLine(value)}`)
   prompter.say(['This is what will be sent:', ...lines])
   const back = prompter.screen === undefined ? { hint: 'Esc goes back to the last one' } : {}
-  return prompter.select<Next>({
+  return prompter.select<ReviewDecision>({
     message: 'Send it?',
     options: [
       { value: 'send', label: 'Send' },
@@ -32,7 +32,7 @@ export async function review(
         ? []
         : [{ value: 'remember' as const, label: 'Send, and remember answers for the next time…' }]),
       ...refusals(),
-      later(id, prompter),
+      laterChoice(id, prompter),
     ],
     initial: 'send',
   })
@@ -41,7 +41,7 @@ export async function review(
 /** Lets the user change one answer; Esc changes nothing. */
 export async function changeOne(
   fields: readonly FormField[],
-  values: Values,
+  values: FormValues,
   content: Readonly<Record<string, ElicitValue>>,
   prompter: Prompter,
 ): Promise<void> {

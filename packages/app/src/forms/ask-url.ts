@@ -2,11 +2,11 @@ import { type HostAnswers, inspectUrl } from '@jackfield/host'
 import type { ElicitUrlParams } from '@jackfield/sdk'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { type ElicitationQuestion, heading } from './heading.ts'
-import { answerWith, later } from './later.ts'
+import { type ElicitationQuestion, elicitationHeading } from './heading.ts'
+import { laterChoice, respondCommand } from './later.ts'
 import { pageLines } from './page.ts'
 import { cancelled, type Prompter } from './prompter.ts'
-import { type Refusal, refusals, refused } from './refusals.ts'
+import { answerForRefusal, type Refusal, refusals } from './refusals.ts'
 
 type Answer = HostAnswers['elicitation']
 type UrlQuestion = ElicitationQuestion & { params: ElicitUrlParams }
@@ -35,7 +35,7 @@ async function askConsent(
   // The question also has the server's own site.
   const page = { ...inspected, findings: findings ?? inspected.findings }
   prompter.say([
-    ...heading(question, 'asks you to visit a page', palette),
+    ...elicitationHeading(question, 'asks you to visit a page', palette),
     '',
     ...pageLines(page, palette),
     palette.dim('Enter only what you trust this server with, on that page too.'),
@@ -52,7 +52,7 @@ async function askConsent(
         ...refusals().slice(0, 1),
         ...(page.blocked === undefined ? agreeing : []),
         ...refusals().slice(1),
-        later(question.id, prompter),
+        laterChoice(question.id, prompter),
       ],
       initial: 'decline',
     })
@@ -62,7 +62,7 @@ async function askConsent(
       prompter.copy(page.href)
       continue
     }
-    const answer = await refused(choice, prompter)
+    const answer = await answerForRefusal(choice, prompter)
     if (answer !== undefined) return answer
   }
 }
@@ -88,7 +88,7 @@ async function askFinished(
         {
           value: 'later',
           label: 'Not yet: leave it in the inbox',
-          hint: `then: ${answerWith(id, prompter.store)} --accept`,
+          hint: `then: ${respondCommand(id, prompter.store)} --accept`,
           key: 'l',
         },
         ...(page.opens ? [{ value: 'open', label: opened ? 'Open the page again' : 'Open the page' }] : []),

@@ -1,7 +1,7 @@
 import { type FormField, problemWithField, readTyped } from '@jackfield/host'
 import type { ElicitValue } from '@jackfield/sdk'
 import { oneLine } from '../output/sanitize.ts'
-import { edited, type Line, maxTyped, withTyped } from './line-edit.ts'
+import { applyKey, insertText, type Line, maxTyped } from './line-edit.ts'
 import { type ListOption, OptionList } from './option-list.ts'
 import type { ScreenKey } from './screen.ts'
 
@@ -9,7 +9,7 @@ import type { ScreenKey } from './screen.ts'
 export type FormAction = 'review' | 'decline' | 'decline-why' | 'cancel' | 'later'
 
 /** A button of a form. */
-export interface FormExit {
+export interface FormButton {
   value: FormAction
   label: string
   key: string
@@ -17,7 +17,7 @@ export interface FormExit {
 }
 
 /** The buttons of a form, in display order. */
-export const formActions: readonly FormExit[] = [
+export const formButtons: readonly FormButton[] = [
   { value: 'review', label: 'Review and send', key: 'r', short: 'review' },
   { value: 'decline', label: 'Decline', key: 'd', short: 'decline' },
   { value: 'decline-why', label: 'Decline, note why', key: 'w', short: 'note why' },
@@ -26,14 +26,14 @@ export const formActions: readonly FormExit[] = [
 ]
 
 /** The value of a field during editing. */
-type Entry = { readonly line: Line } | { readonly value: ElicitValue | undefined }
+type FieldEntry = { readonly line: Line } | { readonly value: ElicitValue | undefined }
 
 /** A form on one screen: values, focus and errors. */
 export class FormModel {
   readonly fields: readonly FormField[]
   /** The buttons below the fields. */
-  readonly actions: readonly FormExit[]
-  readonly #entries: Entry[]
+  readonly actions: readonly FormButton[]
+  readonly #entries: FieldEntry[]
   readonly #touched = new Set<number>()
   #focus = 0
   #list: OptionList | undefined
@@ -43,7 +43,7 @@ export class FormModel {
   constructor(
     fields: readonly FormField[],
     values: ReadonlyMap<string, ElicitValue>,
-    actions: readonly FormExit[] = formActions,
+    actions: readonly FormButton[] = formButtons,
   ) {
     this.fields = fields
     this.actions = actions
@@ -96,7 +96,7 @@ export class FormModel {
   }
 
   /** The error of a field, for display. */
-  fault(n: number): string | undefined {
+  error(n: number): string | undefined {
     const [field, entry] = [this.fields[n], this.#entries[n]]
     if (field === undefined || entry === undefined) return undefined
     if ('value' in entry) return problemWithField(field, entry.value)
@@ -105,13 +105,13 @@ export class FormModel {
   }
 
   /** The same, only for fields that the user has visited. */
-  shownFault(n: number): string | undefined {
-    return this.#touched.has(n) ? this.fault(n) : undefined
+  visibleError(n: number): string | undefined {
+    return this.#touched.has(n) ? this.error(n) : undefined
   }
 
   /** Shows all errors and focuses the first invalid field; false if there is none. */
-  showFaults(): boolean {
-    const first = this.fields.findIndex((_, n) => this.fault(n) !== undefined)
+  showErrors(): boolean {
+    const first = this.fields.findIndex((_, n) => this.error(n) !== undefined)
     for (const n of this.fields.keys()) this.#touched.add(n)
     if (first === -1) return false
     this.#focus = first
@@ -119,12 +119,12 @@ export class FormModel {
   }
 
   /** Shows a message about the form as a whole, until the next key. */
-  say(note: string): void {
+  setNote(note: string): void {
     this.#note = note
   }
 
   /** Focuses the first field, for changing the answers. */
-  toStart(): void {
+  focusFirst(): void {
     this.#focus = 0
   }
 
@@ -134,90 +134,90 @@ export class FormModel {
     this.#note = undefined
     if (ctrl && (name === 'c' || name === 'd')) return 'cancel'
     if (ctrl && name === 'l') return 'later'
-    if (this.#list !== undefined) return this.#inList(this.#list, key)
+    if (this.#list !== undefined) return this.#pressInList(this.#list, key)
     if (name === 'escape') return 'later'
-    if (name === 'down' || (name === 'tab' && !shift)) return this.#move(1)
-    if (name === 'up' || name === 'tab') return this.#move(-1)
+    if (name === 'down' || (name === 'tab' && !shift)) return this.#moveFocus(1)
+    if (name === 'up' || name === 'tab') return this.#moveFocus(-1)
     const { action } = this
-    return action === undefined ? this.#inField(key) : this.#atAction(action, key)
+    return action === undefined ? this.#pressInField(key) : this.#pressOnButton(action, key)
   }
 
-  #move(by: 1 | -1): undefined {
+  #moveFocus(by: 1 | -1): undefined {
     if (this.#focus < this.fields.length) this.#touched.add(this.#focus)
     const count = this.fields.length + this.actions.length
     this.#focus = (this.#focus + by + count) % count
     return undefined
   }
 
-  #atAction(action: FormAction, { name, typed }: ScreenKey): FormAction | undefined {
+  #pressOnButton(action: FormAction, { name, typed }: ScreenKey): FormAction | undefined {
     if (name === 'return' || name === 'enter' || name === 'space') return action
-    if (name === 'left') return this.#move(-1)
-    if (name === 'right') return this.#move(1)
+    if (name === 'left') return this.#moveFocus(-1)
+    if (name === 'right') return this.#moveFocus(1)
     return this.actions.find(({ key }) => key === typed)?.value
   }
 
-  #inField(key: ScreenKey): undefined {
+  #pressInField(key: ScreenKey): undefined {
     const n = this.#focus
     const [field, entry] = [this.fields[n], this.#entries[n]]
     if (field === undefined || entry === undefined) return undefined
-    if ('line' in entry) return this.#type(n, entry.line, key)
-    if (field.kind === 'boolean') return this.#toggle(n, field, entry.value, key)
-    return this.#choose(n, field, entry.value, key)
+    if ('line' in entry) return this.#editText(n, entry.line, key)
+    if (field.kind === 'boolean') return this.#pressInBoolean(n, field, entry.value, key)
+    return this.#pressInChoice(n, field, entry.value, key)
   }
 
-  #type(n: number, line: Line, key: ScreenKey): undefined {
-    if (key.name === 'return' || key.name === 'enter') return this.#move(1)
-    const moved = edited(line, key)
-    if (moved !== undefined) return this.#set(n, { line: moved })
+  #editText(n: number, line: Line, key: ScreenKey): undefined {
+    if (key.name === 'return' || key.name === 'enter') return this.#moveFocus(1)
+    const moved = applyKey(line, key)
+    if (moved !== undefined) return this.#setEntry(n, { line: moved })
     const { typed, ctrl, meta } = key
     if (typed === undefined || ctrl === true || meta === true) return undefined
-    const { line: next, cut } = withTyped(line, typed)
-    if (cut) this.#note = `Only ${maxTyped.toLocaleString('en')} characters fit; the rest was left out.`
-    return this.#set(n, { line: next })
+    const { line: next, isCut } = insertText(line, typed)
+    if (isCut) this.#note = `Only ${maxTyped.toLocaleString('en')} characters fit; the rest was left out.`
+    return this.#setEntry(n, { line: next })
   }
 
-  #toggle(
+  #pressInBoolean(
     n: number,
     field: FormField,
     value: ElicitValue | undefined,
     { name, typed }: ScreenKey,
   ): undefined {
-    if (name === 'return' || name === 'enter') return this.#move(1)
-    if (typed === 'y' || typed === 'n') return this.#set(n, { value: typed === 'y' })
+    if (name === 'return' || name === 'enter') return this.#moveFocus(1)
+    if (typed === 'y' || typed === 'n') return this.#setEntry(n, { value: typed === 'y' })
     if ((name === 'backspace' || name === 'delete') && field.omissible)
-      return this.#set(n, { value: undefined })
+      return this.#setEntry(n, { value: undefined })
     if (name !== 'space' && name !== 'left' && name !== 'right') return undefined
-    return this.#set(n, { value: turned(value, name === 'left', field.omissible) })
+    return this.#setEntry(n, { value: nextBoolean(value, name === 'left', field.omissible) })
   }
 
-  #choose(
+  #pressInChoice(
     n: number,
     field: FormField,
     value: ElicitValue | undefined,
     { name, typed }: ScreenKey,
   ): undefined {
     if ((name === 'backspace' || name === 'delete') && field.omissible)
-      return this.#set(n, { value: undefined })
-    const opens = name === 'return' || name === 'enter' || name === 'space' || name === 'right'
-    if (!opens && typed === undefined) return undefined
-    const several = field.kind === 'choices'
+      return this.#setEntry(n, { value: undefined })
+    const isOpening = name === 'return' || name === 'enter' || name === 'space' || name === 'right'
+    if (!isOpening && typed === undefined) return undefined
+    const isMultiple = field.kind === 'choices'
     const options: ListOption[] = [
       ...(field.choices ?? []).map((choice) => ({
         label: oneLine(choice.label) || '(empty)',
         value: choice.value,
         ...(choice.label !== choice.value && { hint: oneLine(choice.value, 60) }),
       })),
-      ...(field.omissible && !several ? [{ label: '(leave out)', value: undefined }] : []),
+      ...(field.omissible && !isMultiple ? [{ label: '(leave out)', value: undefined }] : []),
     ]
-    if (options.length === 0) return this.#move(1)
-    const at = options.findIndex((option) => option.value === value)
-    const ticked = several ? [Array.isArray(value) ? value : []] : []
-    this.#list = new OptionList(options, at, ...ticked)
-    if (!opens && typed !== undefined) this.#list.press({ typed })
+    if (options.length === 0) return this.#moveFocus(1)
+    const index = options.findIndex((option) => option.value === value)
+    const selection = isMultiple ? [Array.isArray(value) ? value : []] : []
+    this.#list = new OptionList(options, index, ...selection)
+    if (!isOpening && typed !== undefined) this.#list.press({ typed })
     return undefined
   }
 
-  #inList(list: OptionList, key: ScreenKey): undefined {
+  #pressInList(list: OptionList, key: ScreenKey): undefined {
     const outcome = list.press(key)
     if (outcome === undefined) return undefined
     this.#list = undefined
@@ -225,17 +225,17 @@ export class FormModel {
     const n = this.#focus
     const field = this.fields[n]
     if (field === undefined) return undefined
-    if (list.ticked === undefined) this.#set(n, { value: list.shown[list.at]?.value })
+    if (list.selected === undefined) this.#setEntry(n, { value: list.shown[list.at]?.value })
     else {
       // In form order, regardless of the order of selection.
       const all = new Set((field.choices ?? []).map(({ value }) => value))
-      const values = [...all].filter((value) => list.ticked?.has(value) === true)
-      this.#set(n, { value: values.length === 0 && field.omissible ? undefined : values })
+      const values = [...all].filter((value) => list.selected?.has(value) === true)
+      this.#setEntry(n, { value: values.length === 0 && field.omissible ? undefined : values })
     }
-    return this.#move(1)
+    return this.#moveFocus(1)
   }
 
-  #set(n: number, entry: Entry): undefined {
+  #setEntry(n: number, entry: FieldEntry): undefined {
     this.#entries[n] = entry
     this.#touched.add(n)
     return undefined
@@ -243,7 +243,7 @@ export class FormModel {
 }
 
 /** The next or previous of omitted, no and yes. From omitted it is no, so that yes takes a second key. */
-function turned(
+function nextBoolean(
   value: ElicitValue | undefined,
   isBack: boolean,
   isOmissible: boolean,
@@ -253,7 +253,7 @@ function turned(
   return atEnd && isOmissible ? undefined : value !== true
 }
 
-function entryOf({ kind, choices }: FormField, value: ElicitValue | undefined): Entry {
+function entryOf({ kind, choices }: FormField, value: ElicitValue | undefined): FieldEntry {
   switch (kind) {
     case 'boolean':
       return { value: typeof value === 'boolean' ? value : undefined }
@@ -263,7 +263,7 @@ function entryOf({ kind, choices }: FormField, value: ElicitValue | undefined): 
       return { value: Array.isArray(value) ? value : undefined }
     default: {
       const text = value === undefined ? '' : String(value)
-      return { line: { text, at: text.length } }
+      return { line: { text, cursor: text.length } }
     }
   }
 }

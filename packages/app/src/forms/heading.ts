@@ -14,8 +14,8 @@ const callers: Readonly<Record<NonNullable<ElicitationQuestion['cause']['caller'
   cli: 'you called',
 }
 
-/** Who asks, and for which call. `asks`: for what. */
-export function heading(
+/** Lines that name the server that asks and the call that led to it. `question`: what it asks for. */
+export function elicitationHeading(
   { cause, origin, params }: ElicitationQuestion,
   question: string,
   palette: Palette,

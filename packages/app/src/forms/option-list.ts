@@ -9,21 +9,21 @@ export interface ListOption {
   readonly value: string | undefined
 }
 
-const page = 8
+const pageRows = 8
 const maxFilter = 200
 
 /** The open list of a field's choices: filtered by typing, navigated with the arrow keys. */
 export class OptionList {
   readonly options: readonly ListOption[]
   /** The selected values; undefined for single selection. */
-  readonly ticked: Set<string> | undefined
+  readonly selected: Set<string> | undefined
   #filter = ''
-  #at: number
+  #cursor: number
 
-  constructor(options: readonly ListOption[], at: number, ticked?: Iterable<string>) {
+  constructor(options: readonly ListOption[], cursor: number, ticked?: Iterable<string>) {
     this.options = options
-    this.#at = Math.max(0, at)
-    this.ticked = ticked === undefined ? undefined : new Set(ticked)
+    this.#cursor = Math.max(0, cursor)
+    this.selected = ticked === undefined ? undefined : new Set(ticked)
   }
 
   get filter(): string {
@@ -40,27 +40,27 @@ export class OptionList {
 
   /** The cursor position among the shown choices. */
   get at(): number {
-    return Math.min(this.#at, Math.max(0, this.shown.length - 1))
+    return Math.min(this.#cursor, Math.max(0, this.shown.length - 1))
   }
 
   /** 'take': closes the list with its selection; 'close': closes it without a change. */
   press({ name, typed, ctrl, meta }: ScreenKey): 'take' | 'close' | undefined {
     if (name === 'escape') return 'close'
     if (name === 'return' || name === 'enter' || name === 'tab') {
-      return this.ticked !== undefined || this.shown.length > 0 ? 'take' : undefined
+      return this.selected !== undefined || this.shown.length > 0 ? 'take' : undefined
     }
     const last = this.shown.length - 1
     const moves: Record<string, number> = {
       up: this.at === 0 ? last : this.at - 1,
       down: this.at >= last ? 0 : this.at + 1,
-      pageup: Math.max(0, this.at - page),
-      pagedown: Math.min(last, this.at + page),
+      pageup: Math.max(0, this.at - pageRows),
+      pagedown: Math.min(last, this.at + pageRows),
       home: 0,
       end: last,
     }
     const to = name === undefined || !Object.hasOwn(moves, name) ? undefined : moves[name]
-    if (to !== undefined) this.#at = Math.max(0, to)
-    else if (this.ticked !== undefined && name === 'space') this.#tick(this.ticked)
+    if (to !== undefined) this.#cursor = Math.max(0, to)
+    else if (this.selected !== undefined && name === 'space') this.#toggle(this.selected)
     else if (name === 'backspace') this.#narrow(this.#filter.slice(0, -1))
     else if (typed !== undefined && ctrl !== true && meta !== true) this.#narrow(this.#filter + typed)
     return undefined
@@ -68,10 +68,10 @@ export class OptionList {
 
   #narrow(filter: string): void {
     this.#filter = filter.slice(0, maxFilter)
-    this.#at = 0
+    this.#cursor = 0
   }
 
-  #tick(ticked: Set<string>): void {
+  #toggle(ticked: Set<string>): void {
     const value = this.shown[this.at]?.value
     if (value === undefined) return
     if (!ticked.delete(value)) ticked.add(value)

@@ -13,7 +13,7 @@ export function refusals(decline = 'Decline'): { value: Refusal; label: string; 
 }
 
 /** The answer for a refusal; undefined if the user went back. */
-export async function refused(
+export async function answerForRefusal(
   choice: Refusal,
   prompter: Prompter,
 ): Promise<HostAnswers['elicitation'] | undefined> {

@@ -4,22 +4,24 @@ import type { Line } from './line-edit.ts'
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 /** Characters examined around the cursor; more never fit on a screen. */
-const near = 2_000
+const maxExamined = 2_000
 
 /** A text on one line: hidden characters as their codes, line feeds and tabs as symbols. */
 export function visibleText(text: string): string {
-  return [...graphemes.segment(text)].map(({ segment }) => shown(segment)).join('')
+  return [...graphemes.segment(text)].map(({ segment }) => visibleSegment(segment)).join('')
 }
 
 /** The part of a text around the cursor that fits the columns, and the cursor's column in it. */
-export function window({ text, at }: Line, columns: number): { shown: string; column: number } {
-  const left = [...graphemes.segment(text.slice(Math.max(0, at - near), at))].map(({ segment }) =>
-    shown(segment),
+export function visibleWindow({ text, cursor }: Line, columns: number): { shown: string; column: number } {
+  const left = [...graphemes.segment(text.slice(Math.max(0, cursor - maxExamined), cursor))].map(
+    ({ segment }) => visibleSegment(segment),
   )
-  const right = [...graphemes.segment(text.slice(at, at + near))].map(({ segment }) => shown(segment))
+  const right = [...graphemes.segment(text.slice(cursor, cursor + maxExamined))].map(({ segment }) =>
+    visibleSegment(segment),
+  )
   // The cursor itself needs a column at the end.
   const room = Math.max(1, columns - 1)
-  let hidden = at > near
+  let hidden = cursor > maxExamined
   let width = left.reduce((sum, piece) => sum + widthOf(piece), hidden ? 1 : 0)
   while (width > room && left.length > 0) {
     width -= widthOf(left.shift() ?? '') - (hidden ? 0 : 1)
@@ -41,7 +43,7 @@ export function window({ text, at }: Line, columns: number): { shown: string; co
   return { shown: before + after, column }
 }
 
-function shown(segment: string): string {
+function visibleSegment(segment: string): string {
   if (segment === '\n' || segment === '\r\n' || segment === '\r') return '⏎'
   return segment === '\t' ? '⇥' : makeVisible(segment)
 }

@@ -1,5 +1,5 @@
 /** Options of `jackfield call` that a generated command line forwards, and whether each takes a value. */
-const passed: Readonly<Record<string, boolean>> = {
+const forwardedOptions: Readonly<Record<string, boolean>> = {
   json: false,
   output: true,
   'save-media': true,
@@ -14,7 +14,7 @@ const passed: Readonly<Record<string, boolean>> = {
 
 /** Flags common to all tools. */
 export const sharedFlags: ReadonlySet<string> = new Set([
-  ...Object.keys(passed),
+  ...Object.keys(forwardedOptions),
   ...['help', 'version', 'server', 'args'],
 ])
 
@@ -25,7 +25,7 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'`,
   body: String.raw`/** Options that are passed on to jackfield, and whether a value follows. */
-const passed = ${JSON.stringify(passed)}
+const passed = ${JSON.stringify(forwardedOptions)}
 
 const { program, commands } = facts
 const typeNames = {

@@ -1,10 +1,10 @@
 import { memberName, quoted } from '@jackfield/host'
 import type { Tool } from '@jackfield/sdk'
-import { dereferenced, typesOf } from '../cli/arguments.ts'
+import { dereference, isObject, typesOf } from '../cli/arguments.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { firstSentence, typeText } from '../output/signature.ts'
 import { cliRuntime, sharedFlags } from './cli-runtime.ts'
-import { type Definitions, definitionsHash, headerOf, sorted } from './definitions.ts'
+import { type Definitions, definitionsHash, fileHeader, sortedByName } from './definitions.ts'
 import { kebabCase, uniqueNames, variableName } from './names.ts'
 
 /** Whether a tool can be a subcommand: a name that starts with a dash would be an option. */
@@ -18,9 +18,9 @@ export function isCallable({ name }: Tool): boolean {
  */
 export function cliSource(definitions: Definitions, version: string): string {
   const { server, isConfigured } = definitions
-  const tools = sorted(definitions.tools, ({ name }) => name)
+  const tools = sortedByName(definitions.tools, ({ name }) => name)
   const names = uniqueNames(tools, ({ name }) => commandName(name), reservedCommands, '-')
-  const commands = tools.map((tool) => commandOf(tool, names.get(tool) ?? ''))
+  const commands = tools.map((tool) => commandFacts(tool, names.get(tool) ?? ''))
   const facts = {
     program: kebabCase(server) || 'server',
     version: `jackfield ${version}, definitions sha256:${definitionsHash('cli', definitions)}`,
@@ -29,7 +29,7 @@ export function cliSource(definitions: Definitions, version: string): string {
     commands,
   }
   return [
-    `#!/usr/bin/env node\n${headerOf('cli', definitions, version)}`,
+    `#!/usr/bin/env node\n${fileHeader('cli', definitions, version)}`,
     cliRuntime.imports,
     `const facts = ${literalOf(facts)}`,
     cliRuntime.body,
@@ -43,7 +43,7 @@ function commandName(name: string): string {
   return /^[A-Za-z0-9][\w.-]{0,79}$/.test(name) ? name : kebabCase(name) || 'tool'
 }
 
-function commandOf(tool: Tool, command: string) {
+function commandFacts(tool: Tool, command: string) {
   const { name, title, description, inputSchema, annotations } = tool
   const properties = Object.entries(isObject(inputSchema.properties) ? inputSchema.properties : {})
   const required = Array.isArray(inputSchema.required) ? inputSchema.required : []
@@ -55,7 +55,7 @@ function commandOf(tool: Tool, command: string) {
     details: oneLine(description ?? '', 2_000),
     flags: properties.map((entry) => {
       const [property, schema] = entry
-      const resolved = isObject(schema) ? dereferenced(schema, inputSchema) : {}
+      const resolved = isObject(schema) ? dereference(schema, inputSchema) : {}
       return {
         flag: names.get(entry) ?? '',
         property,
@@ -94,8 +94,4 @@ function literalOf(value: unknown, indent = ''): string {
   // Written as `__proto__: …`, it would set the prototype.
   const keyOf = (key: string): string => (key === '__proto__' ? '["__proto__"]' : memberName(key))
   return `{\n${members.map(([key, member]) => `${inner}${keyOf(key)}: ${literalOf(member, inner)},\n`).join('')}${indent}}`
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 import { commentText, memberName, quoted, schemaType } from '@jackfield/host'
 import type { JsonSchema, Prompt, Tool } from '@jackfield/sdk'
-import { type Definitions, headerOf, sorted, type TemplateDefinition } from './definitions.ts'
+import { type Definitions, fileHeader, sortedByName, type TemplateDefinition } from './definitions.ts'
 import { camelCase, pascalCase, uniqueNames } from './names.ts'
 
 /** Names of Object.prototype, and `then`, which would make a value a thenable. */
@@ -13,9 +13,9 @@ const importedTypes = new Set(['Tool', 'CallTool', 'GetPrompt', 'ReadResource'])
 export function clientSource(definitions: Definitions, version: string): string {
   const name = pascalCase(definitions.server, 'Server')
   const lowerName = camelCase(definitions.server, 'server')
-  const tools = toolParts(sorted(definitions.tools, (tool) => tool.name))
-  const prompts = promptParts(sorted(definitions.prompts, (prompt) => prompt.name))
-  const templates = templateParts(sorted(definitions.templates, ({ template }) => template.uriTemplate))
+  const tools = toolParts(sortedByName(definitions.tools, (tool) => tool.name))
+  const prompts = promptParts(sortedByName(definitions.prompts, (prompt) => prompt.name))
+  const templates = templateParts(sortedByName(definitions.templates, ({ template }) => template.uriTemplate))
   const parts = [
     { member: 'tools', about: 'The tools.', declarations: tools },
     { member: 'prompts', about: 'The prompts.', declarations: prompts },
@@ -28,8 +28,8 @@ export function clientSource(definitions: Definitions, version: string): string 
   const types = [...tools.types, ...prompts.types, ...templates.types]
   const isTyped = definitions.tools.some(({ outputSchema }) => outputSchema !== undefined)
   return [
-    headerOf('client', definitions, version),
-    imports(tools, prompts, templates),
+    fileHeader('client', definitions, version),
+    importLines(tools, prompts, templates),
     ...(tools.members.length === 0 ? [] : [toolResult]),
     ...types,
     `/** What ${commentText(definitions.server)} offers. */\n${[
@@ -73,7 +73,7 @@ interface Parts {
   members: string[]
 }
 
-function imports(tools: Parts, prompts: Parts, templates: Parts): string {
+function importLines(tools: Parts, prompts: Parts, templates: Parts): string {
   const results = [
     ...(tools.members.length > 0 ? ['type CallToolResult'] : []),
     ...(prompts.members.length > 0 ? ['type GetPromptResult'] : []),
@@ -111,11 +111,11 @@ function toolParts(tools: readonly Tool[]): Parts {
               `/** Structured result of the tool ${commentText(quoted(name))}. */\nexport type ${type}Result = ${schemaType(outputSchema)}`,
             ]),
       ],
-      signature: `${described(tool, tool.annotations?.title)}    ${method}(${given}): Promise<ToolResult<${output}>>`,
+      signature: `${docComment(tool, tool.annotations?.title)}    ${method}(${given}): Promise<ToolResult<${output}>>`,
       member: `      ${method}: (args, options) => call(client, ${quoted(name)}, args, options),`,
     }
   })
-  return partsOf(all)
+  return joinParts(all)
 }
 
 function promptParts(prompts: readonly Prompt[]): Parts {
@@ -124,14 +124,14 @@ function promptParts(prompts: readonly Prompt[]): Parts {
     const method = methods.get(prompt) ?? ''
     const list = prompt.arguments ?? []
     const isRequired = list.some(({ required }) => required === true)
-    const members = variables(list.map(({ name, required }) => ({ name, required: required === true })))
+    const members = stringMembers(list.map(({ name, required }) => ({ name, required: required === true })))
     return {
       types: [],
-      signature: `${described(prompt)}    ${method}(args${isRequired ? '' : '?'}: ${members}, options?: CallOptions): Promise<GetPromptResult>`,
+      signature: `${docComment(prompt)}    ${method}(args${isRequired ? '' : '?'}: ${members}, options?: CallOptions): Promise<GetPromptResult>`,
       member: `      ${method}: (args, options) => client.prompt(${quoted(prompt.name)}, args, options),`,
     }
   })
-  return partsOf(all)
+  return joinParts(all)
 }
 
 function templateParts(templates: readonly TemplateDefinition[]): Parts {
@@ -139,17 +139,17 @@ function templateParts(templates: readonly TemplateDefinition[]): Parts {
   const all = templates.map((definition) => {
     const { template } = definition
     const method = methods.get(definition) ?? ''
-    const members = variables(definition.variables)
+    const members = stringMembers(definition.variables)
     return {
       types: [],
-      signature: `${described(template)}    ${method}(variables: ${members}, options?: ReadOptions): Promise<ReadResourceResult>`,
+      signature: `${docComment(template)}    ${method}(variables: ${members}, options?: ReadOptions): Promise<ReadResourceResult>`,
       member: `      ${method}: (variables, options) =>\n        client.read(parseTemplate(${quoted(template.uriTemplate)}).expand(variables), options),`,
     }
   })
-  return partsOf(all)
+  return joinParts(all)
 }
 
-function partsOf(all: readonly { types: string[]; signature: string; member: string }[]): Parts {
+function joinParts(all: readonly { types: string[]; signature: string; member: string }[]): Parts {
   return {
     types: all.flatMap(({ types }) => types),
     signatures: all.map(({ signature }) => signature),
@@ -158,7 +158,7 @@ function partsOf(all: readonly { types: string[]; signature: string; member: str
 }
 
 /** A type whose members are all strings. */
-function variables(list: readonly { name: string; required: boolean }[]): string {
+function stringMembers(list: readonly { name: string; required: boolean }[]): string {
   const members = new Map(list.map(({ name, required }) => [name, required]))
   if (members.size === 0) return 'Record<string, never>'
   const written = [...members].map(([name, required]) => `${memberName(name)}${required ? '' : '?'}: string`)
@@ -179,12 +179,12 @@ function isOptional({ required }: JsonSchema): boolean {
 }
 
 /** A definition's description as the member's doc comment. */
-function described(
+function docComment(
   { name, title, description }: { name: string; title?: string; description?: string },
   otherTitle?: string,
 ): string {
-  const says = [title ?? otherTitle, description].filter((part) => part !== undefined && part.trim() !== '')
-  const text = says.length === 0 ? `\`${name}\`` : says.join(': ')
+  const texts = [title ?? otherTitle, description].filter((part) => part !== undefined && part.trim() !== '')
+  const text = texts.length === 0 ? `\`${name}\`` : texts.join(': ')
   return `    /** ${commentText(text)} */\n`
 }
 

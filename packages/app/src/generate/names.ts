@@ -36,20 +36,20 @@ export function variableName(name: string): string {
 }
 
 /**
- * Gives every entry a unique name: the result of `make`, with a number appended if it is in use. Names in `taken` are reserved
- * and get an underscore.
+ * Gives every entry a unique name: the result of `nameOf`, with a number appended if it is in use. Names in `reserved`
+ * get an underscore appended.
  */
 export function uniqueNames<T>(
   entries: readonly T[],
-  make: (entry: T) => string,
-  taken: ReadonlySet<string> = new Set(),
+  nameOf: (entry: T) => string,
+  reserved: ReadonlySet<string> = new Set(),
   separator = '',
 ): Map<T, string> {
   const used = new Set<string>()
   return new Map(
     entries.map((entry) => {
-      const wanted = make(entry)
-      const base = taken.has(wanted) ? `${wanted}_` : wanted
+      const wanted = nameOf(entry)
+      const base = reserved.has(wanted) ? `${wanted}_` : wanted
       let name = base
       for (let n = 2; used.has(name); n += 1) name = `${base}${separator}${n}`
       used.add(name)

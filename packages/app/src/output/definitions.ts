@@ -15,13 +15,13 @@ const marks: Readonly<Record<DefinitionChange['kind'], string>> = {
  */
 export function changeLines(changes: readonly DefinitionChange[], palette: Palette): string[] {
   const lines: string[] = []
-  let thing = ''
+  let currentHead = ''
   for (const change of changes) {
     const { kind, what, name, field, before, after } = change
     const head = `${what} ${name}`
-    if (head !== thing) lines.push(headLine(change, palette))
-    thing = head
-    if (kind === 'added' && after !== undefined) lines.push(...block(after, '    ', palette.green))
+    if (head !== currentHead) lines.push(headLine(change, palette))
+    currentHead = head
+    if (kind === 'added' && after !== undefined) lines.push(...indentedLines(after, '    ', palette.green))
     if (field === undefined) continue
     lines.push(`    ${palette.dim(makeVisible(field))}`)
     lines.push(...valueLines(before, after, palette))
@@ -43,24 +43,24 @@ function headLine({ kind, what, name, before }: DefinitionChange, palette: Palet
 function valueLines(before: string | undefined, after: string | undefined, palette: Palette): string[] {
   if (before !== undefined && after !== undefined && isProse(before) && isProse(after)) {
     const text = wordDiff(before, after)
-      .map((piece) => pieceOf(piece, palette))
+      .map((piece) => diffPieceText(piece, palette))
       .join('')
     return text.split('\n').map((line) => `      ${line}`)
   }
   return [
-    ...(before === undefined ? [] : block(before, '    - ', palette.red)),
-    ...(after === undefined ? [] : block(after, '    + ', palette.green)),
+    ...(before === undefined ? [] : indentedLines(before, '    - ', palette.red)),
+    ...(after === undefined ? [] : indentedLines(after, '    + ', palette.green)),
   ]
 }
 
 /** A segment of a text difference: `[-removed-]`, `{+added+}`. */
-export function pieceOf({ kind, text }: DiffPiece, palette: Palette): string {
+export function diffPieceText({ kind, text }: DiffPiece, palette: Palette): string {
   const shown = makeVisible(text)
   if (kind === 'same') return shown
   return kind === 'removed' ? palette.red(`[-${shown}-]`) : palette.green(`{+${shown}+}`)
 }
 
-function block(text: string, indent: string, colour: (line: string) => string): string[] {
+function indentedLines(text: string, indent: string, colour: (line: string) => string): string[] {
   return makeVisible(text)
     .split('\n')
     .map((line, n) => `${n === 0 ? indent : ' '.repeat(indent.length)}${colour(line)}`)
@@ -80,11 +80,11 @@ export function findingLines(findings: readonly TrustFinding[], palette: Palette
       .filter((finding) => finding.severity === severity)
       .map(({ at, message }) => {
         const head = colours[severity](`${signs[severity]} ${severity}`)
-        return `${head}  ${palette.dim(oneVisible(at))}  ${oneVisible(message)}`
+        return `${head}  ${palette.dim(visibleLine(at))}  ${visibleLine(message)}`
       }),
   )
 }
 
-function oneVisible(text: string): string {
+function visibleLine(text: string): string {
   return makeVisible(text).replace(/\s+/g, ' ').trim()
 }

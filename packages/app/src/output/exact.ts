@@ -2,7 +2,7 @@
  * Characters that terminals interpret, that are invisible, or that look like a plain space. The line feed is excluded: it only
  * separates members.
  */
-const unseen =
+const ambiguousCharacters =
   /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cn}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]/gu
 
 /**
@@ -15,15 +15,15 @@ export function exactJson(value: unknown, indent?: number): string {
 
 /** The same for existing JSON lines. */
 export function exactText(json: string): string {
-  return json.replace(unseen, escaped)
+  return json.replace(ambiguousCharacters, unicodeEscapes)
 }
 
 /** Whether printing a text as it is shows every character unambiguously. */
-export function isPlainText(text: string): boolean {
-  return !/[\r\t ]\n/.test(text) && text.replaceAll('\t', '').search(unseen) === -1
+export function isUnambiguous(text: string): boolean {
+  return !/[\r\t ]\n/.test(text) && text.replaceAll('\t', '').search(ambiguousCharacters) === -1
 }
 
-function escaped(character: string): string {
+function unicodeEscapes(character: string): string {
   return [...Array(character.length).keys()]
     .map((unit) => `\\u${character.charCodeAt(unit).toString(16).padStart(4, '0')}`)
     .join('')

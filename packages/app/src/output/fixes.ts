@@ -2,7 +2,7 @@ import type { Fix } from '@jackfield/host'
 import { fixesOf, fixText } from '@jackfield/host/config'
 import { CliError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
-import { selection } from '../cli/options.ts'
+import { serverSelection } from '../cli/options.ts'
 import { shellWord } from '../forms/later.ts'
 import { oneLine, plain } from './sanitize.ts'
 
@@ -10,7 +10,7 @@ import { oneLine, plain } from './sanitize.ts'
 export function fixLines(fixes: readonly Fix[]): string[] {
   return fixes.map((fix) => {
     const text = plain(fixText(fix))
-    const command = commandOf(fix)
+    const command = fixCommand(fix)
     if (command === undefined) return text
     return fix.action === 'pass-variable'
       ? `${text.replace(/\.$/, '')}; ${command}`
@@ -44,21 +44,21 @@ export function noteWithFixes(
 }
 
 /** A command about a server, with the options of the running one that select its servers. */
-function onServer(command: string, server: string): string {
-  return [command, ...[oneLine(server), ...(selection.getStore() ?? [])].map(shellWord)].join(' ')
+function serverCommand(command: string, server: string): string {
+  return [command, ...[oneLine(server), ...(serverSelection.getStore() ?? [])].map(shellWord)].join(' ')
 }
 
 /** The command, or the option, that applies the fix; undefined if this program has none. */
-function commandOf(fix: Fix): string | undefined {
+function fixCommand(fix: Fix): string | undefined {
   switch (fix.action) {
     case 'sign-in':
-      return onServer('jackfield login', fix.server)
+      return serverCommand('jackfield login', fix.server)
     case 'approve':
-      return `${onServer('jackfield config allow', fix.server)}, or for everything that this folder names: --start-what-this-folder-names`
+      return `${serverCommand('jackfield config allow', fix.server)}, or for everything that this folder names: --start-what-this-folder-names`
     case 'diagnose':
-      return onServer('jackfield doctor', fix.server)
+      return serverCommand('jackfield doctor', fix.server)
     case 'review':
-      return onServer('jackfield trust', fix.server)
+      return serverCommand('jackfield trust', fix.server)
     case 'uninstall':
       return `jackfield uninstall ${shellWord(oneLine(fix.server))}, or --name for another name`
     case 'pass-variable':

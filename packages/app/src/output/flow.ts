@@ -24,13 +24,13 @@ const marker = /^(?:[-*+•]|\d{1,3}[.)])$/
 
 /** Creates a flow. Only an unfinished word is buffered. */
 export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions): Flow {
-  const least = ' '.repeat(hang)
+  const baseHang = ' '.repeat(hang)
   const margin = ' '.repeat(indent)
   let word = ''
   let gap = ''
   let line = ''
   let width = 0
-  let hanging = least
+  let hanging = baseHang
   let isCode = false
 
   const room = (): number => {
@@ -52,7 +52,7 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
   }
 
   /** A text without spaces, on as many lines as it needs. */
-  function appendWhole(text: string): void {
+  function appendUnbroken(text: string): void {
     if (width + widthOf(stripVTControlCharacters(text)) <= room()) {
       append(text)
       return
@@ -76,10 +76,10 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
     if (line.trim() === '') {
       const steps = marker.test(word) ? word.length + 1 : 0
       const depth = Math.min(line.length + steps, Math.floor(Math.min(room(), 80) / 2))
-      if (hanging === least || line === '') hanging = ' '.repeat(Math.max(depth, hang))
+      if (hanging === baseHang || line === '') hanging = ' '.repeat(Math.max(depth, hang))
     }
     gap = ''
-    appendWhole(word)
+    appendUnbroken(word)
     word = ''
   }
 
@@ -87,7 +87,7 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
     if (!isCode) flush()
     if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode
     gap = ''
-    hanging = least
+    hanging = baseHang
     breakLine()
   }
 
@@ -95,7 +95,7 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
     push(text) {
       for (const { segment } of graphemes.segment(text)) {
         if (segment === '\n') endLine()
-        else if (isCode) appendWhole(segment === '\t' ? '    ' : segment)
+        else if (isCode) appendUnbroken(segment === '\t' ? '    ' : segment)
         else if (segment === ' ' || segment === '\t') {
           flush()
           gap += segment === ' ' ? ' ' : '    '
@@ -114,7 +114,7 @@ export function createFlow({ write, columns, indent = 0, hang = 0 }: FlowOptions
 }
 
 /** Wraps a whole text, without a line feed at its end. */
-export function flowed(text: string, columns: number | undefined, indent = 0, hang = 0): string {
+export function wrapText(text: string, columns: number | undefined, indent = 0, hang = 0): string {
   let written = ''
   const write = (piece: string): void => {
     written += piece
@@ -126,7 +126,7 @@ export function flowed(text: string, columns: number | undefined, indent = 0, ha
 }
 
 /** The start of one line that fits, with `…` if text is omitted. */
-export function fitting(text: string, columns: number | undefined): string {
+export function truncate(text: string, columns: number | undefined): string {
   if (columns === undefined || widthOf(text) <= columns) return text
   let start = ''
   let width = 0

@@ -15,13 +15,13 @@ export function pathOf(uri: string): string {
 /** What a server would see of each folder: size, some names, and warnings. */
 export function folderLines(folders: readonly FolderPreview[], palette: Palette): string[] {
   return folders.flatMap(({ uri, name, folders: inner, files, more, names, findings, isNew }) => {
-    const fresh = isNew ? palette.yellow('  new') : ''
-    const called = name === undefined ? '' : palette.dim(`  (${oneLine(name)})`)
+    const newMark = isNew ? palette.yellow('  new') : ''
+    const nameText = name === undefined ? '' : palette.dim(`  (${oneLine(name)})`)
     const counts = `${count(inner, 'folder')}, ${count(files, 'file')}${more ? ' or more' : ''}`
-    const some = names.length === 0 ? '' : `: ${names.map((each) => oneLine(each, 30)).join('  ')}`
+    const namesText = names.length === 0 ? '' : `: ${names.map((each) => oneLine(each, 30)).join('  ')}`
     return [
-      `  ${palette.bold(pathOf(uri))}${called}${fresh}`,
-      `    ${palette.dim(`${counts}${some}`)}`,
+      `  ${palette.bold(pathOf(uri))}${nameText}${newMark}`,
+      `    ${palette.dim(`${counts}${namesText}`)}`,
       ...rootFindingLines(findings, palette).map((line) => `    ${line}`),
     ]
   })

@@ -6,7 +6,7 @@ import type {
   SamplingContent,
 } from '@jackfield/sdk'
 import type { Io, Output } from '../cli/io.ts'
-import { base64Bytes, messageText, size } from './content.ts'
+import { base64Bytes, formatBytes, repeatsStructured } from './content.ts'
 import { oneLine, plain } from './sanitize.ts'
 
 /** Options of commands that print content. */
@@ -16,13 +16,13 @@ export interface ContentOptions {
 }
 
 /** Texts and bytes of content that is printed unchanged. */
-type Piece = string | Buffer
+type RawPiece = string | Buffer
 
 /**
  * Prints pieces unchanged, one after another. On a terminal, text is sanitized and bytes are replaced by a note, since a terminal
  * would interpret them.
  */
-export function printRaw(pieces: readonly Piece[], { stdout }: Io, output: Output): void {
+export function printRaw(pieces: readonly RawPiece[], { stdout }: Io, output: Output): void {
   const isTerminal = stdout.isTTY === true
   pieces.forEach((piece, n) => {
     const separator = n > 0 && typeof piece === 'string' ? '\n' : ''
@@ -30,15 +30,15 @@ export function printRaw(pieces: readonly Piece[], { stdout }: Io, output: Outpu
     else if (!isTerminal) stdout.write(piece)
     else
       output.note(
-        `${size(piece.length)} of binary data are not shown. Redirect the output, or use --save-media.`,
+        `${formatBytes(piece.length)} of binary data are not shown. Redirect the output, or use --save-media.`,
       )
   })
   if (isTerminal) stdout.write('\n')
 }
 
 /** Texts and bytes of blocks; links as their URIs. */
-export function rawBlocks(blocks: readonly (ContentBlock | SamplingContent)[]): Piece[] {
-  return blocks.flatMap((block): Piece[] => {
+export function rawBlocks(blocks: readonly (ContentBlock | SamplingContent)[]): RawPiece[] {
+  return blocks.flatMap((block): RawPiece[] => {
     switch (block.type) {
       case 'text':
         return [block.text]
@@ -58,12 +58,12 @@ export function rawBlocks(blocks: readonly (ContentBlock | SamplingContent)[]): 
 }
 
 /** Texts and bytes of resources. */
-export function rawResources(contents: readonly ResourceContents[]): Piece[] {
+export function rawResources(contents: readonly ResourceContents[]): RawPiece[] {
   return contents.map((entry) => ('text' in entry ? entry.text : Buffer.from(entry.blob, 'base64')))
 }
 
 /** A tool's result as raw output: its blocks, or its structured content if it has none. */
-export function rawResult({ content, structuredContent }: CallToolResult): Piece[] {
+export function rawResult({ content, structuredContent }: CallToolResult): RawPiece[] {
   return content.length === 0 && structuredContent !== undefined
     ? [JSON.stringify(structuredContent)]
     : rawBlocks(content)
@@ -72,8 +72,11 @@ export function rawResult({ content, structuredContent }: CallToolResult): Piece
 /** A tool's result as Markdown. Structured content is shown unless the blocks contain the same. */
 export function markdownResult({ content, structuredContent }: CallToolResult): string {
   const parts = content.map(markdownBlock)
-  if (structuredContent !== undefined && !content.some((entry) => messageText(entry, structuredContent)))
-    parts.push(fenced(JSON.stringify(structuredContent, null, 2), 'json'))
+  if (
+    structuredContent !== undefined &&
+    !content.some((entry) => repeatsStructured(entry, structuredContent))
+  )
+    parts.push(fencedBlock(JSON.stringify(structuredContent, null, 2), 'json'))
   return parts.join('\n\n')
 }
 
@@ -97,13 +100,13 @@ function markdownBlock(block: ContentBlock | SamplingContent): string {
       return plain(block.text)
     case 'image':
     case 'audio':
-      return binary(block.type, block.mimeType, block.data)
+      return binaryNote(block.type, block.mimeType, block.data)
     case 'resource_link':
-      return `[${escaped(block.title ?? block.name)}](<${oneLine(block.uri).replaceAll(/[<>\\]/g, encodeURIComponent)}>)`
+      return `[${escapeMarkdown(block.title ?? block.name)}](<${oneLine(block.uri).replaceAll(/[<>\\]/g, encodeURIComponent)}>)`
     case 'resource':
       return markdownResource(block.resource)
     case 'tool_use':
-      return `**${escaped(block.name)}**\n\n${fenced(JSON.stringify(block.input, null, 2), 'json')}`
+      return `**${escapeMarkdown(block.name)}**\n\n${fencedBlock(JSON.stringify(block.input, null, 2), 'json')}`
     case 'tool_result':
       return block.content.map(markdownBlock).join('\n\n')
   }
@@ -113,24 +116,24 @@ function markdownResource(entry: ResourceContents): string {
   const type = entry.mimeType ?? ''
   const body =
     'blob' in entry
-      ? binary('binary data', type || 'application/octet-stream', entry.blob)
+      ? binaryNote('binary data', type || 'application/octet-stream', entry.blob)
       : /^text\/markdown\b/i.test(type)
         ? plain(entry.text)
-        : fenced(entry.text, /\bjson\b/i.test(type) ? 'json' : '')
-  return `### ${escaped(entry.uri)}\n\n${body}`
+        : fencedBlock(entry.text, /\bjson\b/i.test(type) ? 'json' : '')
+  return `### ${escapeMarkdown(entry.uri)}\n\n${body}`
 }
 
-function binary(what: string, mimeType: string, data: string): string {
-  return `*${what}, ${escaped(mimeType)}, ${size(base64Bytes(data))}*`
+function binaryNote(what: string, mimeType: string, data: string): string {
+  return `*${what}, ${escapeMarkdown(mimeType)}, ${formatBytes(base64Bytes(data))}*`
 }
 
 /** A text in a fence longer than any it contains. */
-function fenced(text: string, language: string): string {
+function fencedBlock(text: string, language: string): string {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length))
   const fence = '`'.repeat(longest + 1)
   return `${fence}${language}\n${plain(text).replace(/\n$/, '')}\n${fence}`
 }
 
-function escaped(text: string): string {
+function escapeMarkdown(text: string): string {
   return oneLine(text).replaceAll(/[\\`*_[\]<>#]/g, '\\$&')
 }

@@ -1,6 +1,6 @@
 import type { ConfigInput, HostQuestion, InboxItem } from '@jackfield/host'
-import { answerWith } from '../forms/later.ts'
-import { age } from './age.ts'
+import { respondCommand } from '../forms/later.ts'
+import { shortAge } from './age.ts'
 import { count, oneLine } from './sanitize.ts'
 import { type TableOptions, table } from './table.ts'
 
@@ -86,7 +86,7 @@ export function answerCommands(question: HostQuestion): string[] {
 }
 
 /** Whether a program waits, answering continues the call, or what happened to the question. */
-export function stateText({ state, waits, resumable }: InboxItem): string {
+export function questionState({ state, waits, resumable }: InboxItem): string {
   if (state !== 'open') return state
   if (waits) return 'waits'
   return resumable ? 'suspended' : 'open'
@@ -101,10 +101,10 @@ export function inboxTable(
 ): string {
   const rows = items.map((item) => [
     shortId(item),
-    age(item.at, now),
+    shortAge(item.at, now),
     oneLine(item.question.cause.server, 30),
     item.question.kind,
-    stateText(item),
+    questionState(item),
     questionSummary(item.question),
   ])
   const open = items.filter(({ state }) => state === 'open')
@@ -114,6 +114,6 @@ export function inboxTable(
     suspended === 0
       ? ''
       : '\nA server that ended with the program that asked may reject the answer; the call is then made again.'
-  const next = open.length === 0 ? '' : ` Answer one with: ${answerWith('<id>', store)}`
+  const next = open.length === 0 ? '' : ` Answer one with: ${respondCommand('<id>', store)}`
   return `${table(['ID', 'ASKED', 'SERVER', 'KIND', 'STATE', 'WHAT'], rows, options)}\n${options.palette.dim(counts + next + mayBeRejected)}`
 }

@@ -25,7 +25,7 @@ export function installationLines(plan: Installation['plan'], file: string, pale
       isAddress ? 'with the headers' : 'with the variables',
       plan.given.filter(({ name }) => !asked.has(name)).map((one) => `${one.name}=${one.value}`),
     ),
-    ...line('with your values for', needs.map(inWords)),
+    ...line('with your values for', needs.map(neededValueText)),
     ...findingLines(
       plan.findings.filter(
         ({ code, severity, at }) => !(severity === 'notice' && code === 'gets-a-secret' && secrets.has(at)),
@@ -36,7 +36,7 @@ export function installationLines(plan: Installation['plan'], file: string, pale
   ]
 }
 
-function inWords({ id, secret, required }: NeededValue): string {
+function neededValueText({ id, secret, required }: NeededValue): string {
   const kind = [...(secret === undefined ? [] : ['secret']), ...(required ? [] : ['optional'])]
   return kind.length === 0 ? id : `${id} (${kind.join(', ')})`
 }

@@ -1,37 +1,37 @@
 import type { LibraryEntry, LibraryNode } from '@jackfield/host'
-import { size } from './content.ts'
+import { formatBytes } from './content.ts'
 import type { Palette } from './palette.ts'
 import { oneLine } from './sanitize.ts'
 
-const described = 60
+const maxDescription = 60
 
 /** Folders and resources as a tree. Chains of single folders share a line. */
 export function libraryTree(servers: readonly LibraryNode[], palette: Palette): string {
   return servers
     .map((server) => {
-      const counts = palette.dim(countsOf(server))
+      const counts = palette.dim(countsText(server))
       return [
         `${palette.bold(oneLine(server.label))}  ${counts}`,
-        ...branches(server.children, '', palette),
+        ...treeLines(server.children, '', palette),
       ].join('\n')
     })
     .join('\n\n')
 }
 
-function branches(nodes: readonly LibraryNode[], indent: string, palette: Palette): string[] {
+function treeLines(nodes: readonly LibraryNode[], indent: string, palette: Palette): string[] {
   return nodes.flatMap((node, n) => {
     const isLast = n === nodes.length - 1
-    const { label, end } = joined(node)
-    const about = end.entries.map(factsOf).join('; ')
-    const facts = end.entries.length > 0 ? about : countsOf(end)
+    const { label, end } = joinSingleFolders(node)
+    const about = end.entries.map(entryFacts).join('; ')
+    const facts = end.entries.length > 0 ? about : countsText(end)
     return [
       `${palette.dim(`${indent}${isLast ? '└─' : '├─'}`)} ${oneLine(label)}${facts === '' ? '' : `  ${palette.dim(facts)}`}`,
-      ...branches(end.children, `${indent}${isLast ? '   ' : '│  '}`, palette),
+      ...treeLines(end.children, `${indent}${isLast ? '   ' : '│  '}`, palette),
     ]
   })
 }
 
-function joined(node: LibraryNode): { label: string; end: LibraryNode } {
+function joinSingleFolders(node: LibraryNode): { label: string; end: LibraryNode } {
   let label = node.label
   let end = node
   let [only, ...others] = end.children
@@ -43,18 +43,18 @@ function joined(node: LibraryNode): { label: string; end: LibraryNode } {
   return { label, end }
 }
 
-function factsOf(entry: LibraryNode['entries'][number]): string {
+function entryFacts(entry: LibraryNode['entries'][number]): string {
   const what = 'resource' in entry ? entry.resource : entry.template
   const facts = [
     'resource' in entry ? '' : 'template',
     oneLine(what.mimeType ?? ''),
-    'resource' in entry && entry.resource.size !== undefined ? size(entry.resource.size) : '',
-    oneLine(what.title ?? what.description ?? '', described),
+    'resource' in entry && entry.resource.size !== undefined ? formatBytes(entry.resource.size) : '',
+    oneLine(what.title ?? what.description ?? '', maxDescription),
   ]
   return facts.filter((fact) => fact !== '').join(', ')
 }
 
-function countsOf({ resources, templates }: LibraryNode): string {
+function countsText({ resources, templates }: LibraryNode): string {
   const parts = [
     resources === 0 ? '' : `${resources} resource${resources === 1 ? '' : 's'}`,
     templates === 0 ? '' : `${templates} template${templates === 1 ? '' : 's'}`,

@@ -7,7 +7,7 @@ import type {
   TraceStatistics,
   WholeTraceEvent,
 } from '@jackfield/host'
-import { pretty, size } from './content.ts'
+import { formatBytes, prettyJson } from './content.ts'
 import type { Palette } from './palette.ts'
 import { oneLine, plain } from './sanitize.ts'
 import { table } from './table.ts'
@@ -19,7 +19,7 @@ export interface LogAppearance {
   columns: number | undefined
 }
 
-const minWhat = 24
+const minSummaryColumns = 24
 const defaultColumns = 120
 
 /** Events, one per line, oldest first. Times are UTC. */
@@ -30,16 +30,16 @@ export function eventTable(events: readonly TraceEvent[], appearance: LogAppeara
     event.at.slice(dated ? 0 : 11, 23).replace('T', ' '),
     event.kind,
     oneLine(event.server ?? '', 20),
-    statusOf(event),
-    tookOf(event),
+    statusText(event),
+    durationText(event),
   ])
   const heads = ['ID', 'TIME', 'KIND', 'SERVER', 'STATUS', 'TOOK']
   const used = heads.reduce(
     (sum, head, n) => sum + 2 + Math.max(head.length, ...facts.map((fact) => widthOf(fact[n] ?? ''))),
     0,
   )
-  const room = Math.max(minWhat, (appearance.columns ?? defaultColumns) - used)
-  const cells = facts.map((fact, n) => [...fact, whatOf(events[n], room)])
+  const room = Math.max(minSummaryColumns, (appearance.columns ?? defaultColumns) - used)
+  const cells = facts.map((fact, n) => [...fact, summaryOf(events[n], room)])
   return table([...heads, 'WHAT'], cells, appearance)
 }
 
@@ -47,9 +47,9 @@ export function eventTable(events: readonly TraceEvent[], appearance: LogAppeara
 export function eventLine(event: TraceEvent, { palette, columns = defaultColumns }: LogAppearance): string {
   const head = `${String(event.id).padStart(6)}  ${event.at.slice(11, 23)}  `
   const facts = `${event.kind.padEnd(11)} ${oneLine(event.server ?? '-', 14).padEnd(14)} `
-  const tail = [statusOf(event), tookOf(event)].filter((text) => text !== '').join(' ')
-  const room = Math.max(minWhat, columns - head.length - facts.length - tail.length - 2)
-  return `${palette.bold(head)}${palette.dim(facts)}${whatOf(event, room)}${tail === '' ? '' : `  ${coloured(event, tail, palette)}`}`
+  const tail = [statusText(event), durationText(event)].filter((text) => text !== '').join(' ')
+  const room = Math.max(minSummaryColumns, columns - head.length - facts.length - tail.length - 2)
+  return `${palette.bold(head)}${palette.dim(facts)}${summaryOf(event, room)}${tail === '' ? '' : `  ${withStatusColour(event, tail, palette)}`}`
 }
 
 /** Events below their causes. */
@@ -59,13 +59,16 @@ export function eventTree(
 ): string {
   const lines: string[] = []
   const add = ({ event, children, matched }: TraceNode, first: string, rest: string): void => {
-    const tail = [statusOf(event), tookOf(event)].filter((text) => text !== '').join(' ')
+    const tail = [statusText(event), durationText(event)].filter((text) => text !== '').join(' ')
     const id = String(event.id)
-    const room = Math.max(minWhat, columns - first.length - id.length - event.kind.length - tail.length - 5)
-    const text = `${event.kind} ${whatOf(event, room)}`
+    const room = Math.max(
+      minSummaryColumns,
+      columns - first.length - id.length - event.kind.length - tail.length - 5,
+    )
+    const text = `${event.kind} ${summaryOf(event, room)}`
     const shown = matched ? text : palette.dim(text)
     lines.push(
-      `${palette.dim(first)}${palette.bold(id)} ${shown}${tail === '' ? '' : `  ${coloured(event, tail, palette)}`}`,
+      `${palette.dim(first)}${palette.bold(id)} ${shown}${tail === '' ? '' : `  ${withStatusColour(event, tail, palette)}`}`,
     )
     children.forEach((child, n) => {
       const last = n === children.length - 1
@@ -81,7 +84,7 @@ export function eventPairs(pairs: readonly TracePair[], { palette }: LogAppearan
   return pairs
     .map(({ message, answer }) =>
       [message, ...(answer === undefined ? [] : [answer])]
-        .map((event) => `${palette.dim(headOf(event))}\n${payloadOf(event)}`)
+        .map((event) => `${palette.dim(headLine(event))}\n${payloadText(event)}`)
         .join('\n'),
     )
     .join('\n\n')
@@ -100,8 +103,8 @@ export function wholeEvent(event: WholeTraceEvent, { palette }: LogAppearance): 
     ['about', tool],
     ['JSON-RPC id', rpcId],
     ['status', event.status],
-    ['took', tookOf(event)],
-    ['size', size(event.bytes)],
+    ['took', durationText(event)],
+    ['size', formatBytes(event.bytes)],
     ['activity row', activity === null ? null : `#${activity}`],
     ['caused by', cause],
     ['answers', reply],
@@ -109,10 +112,10 @@ export function wholeEvent(event: WholeTraceEvent, { palette }: LogAppearance): 
   const lines = facts.flatMap(([name, value]) =>
     value === null || value === '' ? [] : [`  ${palette.dim(name.padEnd(13))} ${oneLine(String(value))}`],
   )
-  return [palette.bold(`${id}  ${oneLine(event.summary)}`), ...lines, payloadOf(event)].join('\n')
+  return [palette.bold(`${id}  ${oneLine(event.summary)}`), ...lines, payloadText(event)].join('\n')
 }
 
-const glyphs = { lane: '█', part: '▌', tick: '│' }
+const barGlyphs = { lane: '█', part: '▌', tick: '│' }
 
 /** A timeline: a bar for each operation, for all servers. */
 export function eventTimeline(
@@ -124,7 +127,8 @@ export function eventTimeline(
   const to = Math.max(...spans.map(({ toMs }) => toMs), from + 1)
   const label = Math.min(36, Math.max(12, ...spans.map(({ event }) => widthOf(labelOf(event)))))
   const width = Math.max(20, columns - label - 14)
-  const place = (ms: number): number => Math.min(width - 1, Math.floor(((ms - from) / (to - from)) * width))
+  const columnOf = (ms: number): number =>
+    Math.min(width - 1, Math.floor(((ms - from) / (to - from)) * width))
   const start = new Date(from).toISOString()
   const lines = [
     palette.dim(`${start.slice(0, 10)} ${start.slice(11, 23)} UTC, ${duration(to - from)} across`),
@@ -132,11 +136,11 @@ export function eventTimeline(
   for (const { server, spans } of lanes) {
     lines.push(palette.bold(server === null ? 'here' : oneLine(server)))
     for (const { event, fromMs, toMs } of spans) {
-      const [begin, end] = [place(fromMs), place(toMs)]
-      const bar = end === begin ? glyphs.part : glyphs.lane.repeat(end - begin + 1)
-      const row = `${' '.repeat(begin)}${coloured(event, bar, palette)}${' '.repeat(Math.max(0, width - begin - [...bar].length))}`
+      const [begin, end] = [columnOf(fromMs), columnOf(toMs)]
+      const bar = end === begin ? barGlyphs.part : barGlyphs.lane.repeat(end - begin + 1)
+      const row = `${' '.repeat(begin)}${withStatusColour(event, bar, palette)}${' '.repeat(Math.max(0, width - begin - [...bar].length))}`
       const name = oneLine(labelOf(event), label)
-      const took = tookOf(event)
+      const took = durationText(event)
       lines.push(
         `  ${name}${' '.repeat(Math.max(0, label - widthOf(name)))} ${row} ${palette.dim(took)}`.trimEnd(),
       )
@@ -157,7 +161,7 @@ export function eventStatistics({ methods, models }: TraceStatistics, appearance
         errors === 0 ? '–' : String(errors),
         p50Ms === null ? '' : duration(p50Ms),
         p95Ms === null ? '' : duration(p95Ms),
-        size(bytes),
+        formatBytes(bytes),
       ]),
       appearance,
     ),
@@ -189,28 +193,28 @@ export function eventCount(
   const dropped =
     counters.dropped === 0
       ? ''
-      : `. ${counters.dropped} older ones (${size(counters.droppedBytes)}) were removed to keep the log small`
+      : `. ${counters.dropped} older ones (${formatBytes(counters.droppedBytes)}) were removed to keep the log small`
   return `${count}${more}${dropped}`
 }
 
-function headOf(event: WholeTraceEvent): string {
+function headLine(event: WholeTraceEvent): string {
   const { id, at, direction, server, rpcId } = event
   const way = direction === 'sent' ? `→ ${server}` : `← ${server}`
-  const took = tookOf(event)
+  const took = durationText(event)
   const facts = [
     at.slice(11, 23),
     oneLine(way),
     ...(rpcId === null ? ['notice'] : [`id ${rpcId}`]),
     took,
-    size(event.bytes),
+    formatBytes(event.bytes),
   ]
   return `── ${id}  ${facts.filter((fact) => fact !== '').join('  ')}`
 }
 
-function payloadOf({ payload, cut, bytes }: WholeTraceEvent): string {
-  const text = typeof payload === 'string' ? plain(payload) : pretty(payload)
+function payloadText({ payload, cut, bytes }: WholeTraceEvent): string {
+  const text = typeof payload === 'string' ? plain(payload) : prettyJson(payload)
   if (cut === undefined) return text
-  return `${text}…\nOnly its start was stored, of ${size(bytes)}. SHA-256 of the whole: ${cut.sha256}`
+  return `${text}…\nOnly its start was stored, of ${formatBytes(bytes)}. SHA-256 of the whole: ${cut.sha256}`
 }
 
 function labelOf(event: TraceEvent): string {
@@ -224,17 +228,17 @@ function arrow({ direction }: TraceEvent): string {
   return direction === null ? '' : direction === 'sent' ? '→ ' : '← '
 }
 
-function whatOf(event: TraceEvent | undefined, room: number): string {
+function summaryOf(event: TraceEvent | undefined, room: number): string {
   return event === undefined ? '' : oneLine(`${arrow(event)}${event.summary}`, room)
 }
 
-function statusOf({ status }: TraceEvent): string {
+function statusText({ status }: TraceEvent): string {
   if (status === null) return ''
-  if (isGood(status)) return `✓ ${oneLine(status)}`
+  if (isSuccess(status)) return `✓ ${oneLine(status)}`
   return status === 'running' ? '… running' : `✗ ${oneLine(status)}`
 }
 
-const good: readonly string[] = [
+const successStatuses: readonly string[] = [
   'ok',
   'ready',
   'accepted',
@@ -247,16 +251,16 @@ const good: readonly string[] = [
   'ended',
 ]
 
-function isGood(status: string): boolean {
-  return good.includes(status)
+function isSuccess(status: string): boolean {
+  return successStatuses.includes(status)
 }
 
-function coloured({ status }: TraceEvent, text: string, palette: Palette): string {
+function withStatusColour({ status }: TraceEvent, text: string, palette: Palette): string {
   if (status === null || status === 'running') return palette.dim(text)
-  return isGood(status) ? palette.green(text) : palette.red(text)
+  return isSuccess(status) ? palette.green(text) : palette.red(text)
 }
 
-function tookOf({ durationMs }: TraceEvent): string {
+function durationText({ durationMs }: TraceEvent): string {
   return durationMs === null ? '' : duration(durationMs)
 }
 

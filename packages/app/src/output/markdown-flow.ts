@@ -33,12 +33,12 @@ export class MarkdownFlow implements Flow {
   #line = ''
   /** Lines of the unfinished block. */
   #block: string[] = []
-  #size = 0
+  #blockLength = 0
   #isList = false
   /** The fence that closes the open code block. */
   #fence: { mark: string; length: number } | undefined
-  #blank = false
-  #began = false
+  #needsBlankLine = false
+  #hasWritten = false
   #hasTail = false
 
   constructor(options: MarkdownFlowOptions) {
@@ -51,7 +51,7 @@ export class MarkdownFlow implements Flow {
     while (end !== -1 || this.#line.length > maxPending) {
       const line = this.#line.slice(0, end === -1 ? maxPending : end)
       this.#line = this.#line.slice(end === -1 ? maxPending : end + 1)
-      this.#read(line)
+      this.#addLines(line)
       end = this.#line.indexOf('\n')
     }
     this.#drawTail()
@@ -59,17 +59,17 @@ export class MarkdownFlow implements Flow {
 
   /** Renders the rest and closes the line. */
   end(): boolean {
-    if (this.#line !== '') this.#read(this.#line)
+    if (this.#line !== '') this.#addLines(this.#line)
     this.#line = ''
     this.#flush()
     this.#clearTail()
     this.#fence = undefined
-    this.#blank = false
-    this.#began = false
+    this.#needsBlankLine = false
+    this.#hasWritten = false
     return false
   }
 
-  #read(text: string): void {
+  #addLines(text: string): void {
     for (const line of plain(text.replace(/\r$/, '')).split('\n')) {
       if (this.#fence === undefined) this.#add(line)
       else this.#addCode(line, this.#fence)
@@ -82,7 +82,7 @@ export class MarkdownFlow implements Flow {
       if (this.#isList) this.#block.push('')
       else {
         this.#flush()
-        this.#blank = true
+        this.#needsBlankLine = true
       }
       return
     }
@@ -99,9 +99,9 @@ export class MarkdownFlow implements Flow {
     const isHeading = /^ {0,3}#{1,6}(?:\s|$)/.test(line) && !isWithinList
     if (isHeading) this.#flush()
     this.#block.push(line)
-    this.#size += line.length
+    this.#blockLength += line.length
     this.#isList ||= listItem.test(line)
-    if (isHeading || this.#size > maxPending) this.#flush()
+    if (isHeading || this.#blockLength > maxPending) this.#flush()
   }
 
   #addCode(line: string, { mark, length }: { mark: string; length: number }): void {
@@ -118,17 +118,17 @@ export class MarkdownFlow implements Flow {
     if (block.length === 0) return
     this.#block = []
     this.#isList = false
-    this.#size = 0
+    this.#blockLength = 0
     const text = block.join('\n').trimEnd()
     this.#write(markdownLines(text, this.#options.palette, this.#width()))
-    if (block.at(-1) === '') this.#blank = true
+    if (block.at(-1) === '') this.#needsBlankLine = true
   }
 
   #write(lines: readonly string[]): void {
     this.#clearTail()
-    const before = this.#blank && this.#began ? '\n' : ''
-    this.#blank = false
-    this.#began = true
+    const before = this.#needsBlankLine && this.#hasWritten ? '\n' : ''
+    this.#needsBlankLine = false
+    this.#hasWritten = true
     this.#options.write(before + lines.map((line) => `${line === '' ? '' : margin}${line}\n`).join(''))
   }
 
@@ -140,7 +140,7 @@ export class MarkdownFlow implements Flow {
     if (text === '') this.#clearTail()
     else {
       this.#hasTail = true
-      live(`${margin}${palette.dim(endOf(text, this.#width() - 1))}`)
+      live(`${margin}${palette.dim(truncateStart(text, this.#width() - 1))}`)
     }
   }
 
@@ -155,7 +155,7 @@ export class MarkdownFlow implements Flow {
 }
 
 /** The end of a line that fits. */
-function endOf(text: string, columns: number): string {
+function truncateStart(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text
   const pieces = [...graphemes.segment(text.slice(-4 * columns))].map(({ segment }) => segment)
   let width = 1

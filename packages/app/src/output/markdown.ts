@@ -26,7 +26,7 @@ const unstyled: Style = (text) => text
 const maxDepth = 8
 const minColumns = 10
 /** Maximum nesting that is parsed: the parser needs stack and time for each level. */
-const nesting = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){20}/m
+const deepNesting = /^(?:[ \t]*(?:>|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))){20}/m
 const ruleColumns = 40
 const entities: Readonly<Record<string, string>> = {
   '&amp;': '&',
@@ -43,7 +43,7 @@ const entities: Readonly<Record<string, string>> = {
  */
 export function markdownLines(text: string, palette: Palette, columns: number): string[] {
   const context = { palette, columns: Math.max(minColumns, columns), depth: 0 }
-  if (nesting.test(text)) return rawLines(text, context)
+  if (deepNesting.test(text)) return rawLines(text, context)
   try {
     return blocks(lexer(text), context)
   } catch {
@@ -76,12 +76,12 @@ function block(token: Token, context: Context): string[] {
       const marks = '#'.repeat(token.depth)
       const strong: Style = token.depth === 1 ? (text) => palette.bold(palette.underline(text)) : palette.bold
       const spans = inline(token.tokens, strong, context)
-      return wrapped(palette.isColorSupported ? spans : [span(`${marks} `), ...spans], columns)
+      return wrapSpans(palette.isColorSupported ? spans : [span(`${marks} `), ...spans], columns)
     }
     case 'paragraph':
-      return wrapped(inline(token.tokens, unstyled, context), columns)
+      return wrapSpans(inline(token.tokens, unstyled, context), columns)
     case 'text':
-      return wrapped(inline(token.tokens ?? [token], unstyled, context), columns)
+      return wrapSpans(inline(token.tokens ?? [token], unstyled, context), columns)
     case 'checkbox':
       return [token.checked ? '[x]' : '[ ]']
     case 'code': {
@@ -180,7 +180,7 @@ function inline(tokens: readonly Token[], style: Style, context: Context): Span[
 
 function inlineSpans(token: Token, style: Style, context: Context): Span[] {
   const { palette } = context
-  const within = (mark: string, added: Style): Span[] => {
+  const markedSpans = (mark: string, added: Style): Span[] => {
     const inner = 'tokens' in token && token.tokens !== undefined ? token.tokens : []
     const spans = inline(inner, (text) => added(style(text)), context)
     return palette.isColorSupported ? spans : [span(mark), ...spans, span(mark)]
@@ -188,11 +188,11 @@ function inlineSpans(token: Token, style: Style, context: Context): Span[] {
   if (!isKnown(token)) return [{ text: token.raw, style }]
   switch (token.type) {
     case 'strong':
-      return within('**', palette.bold)
+      return markedSpans('**', palette.bold)
     case 'em':
-      return within('*', palette.italic)
+      return markedSpans('*', palette.italic)
     case 'del':
-      return within('~~', palette.strikethrough)
+      return markedSpans('~~', palette.strikethrough)
     case 'codespan': {
       const { text } = token
       return [palette.isColorSupported ? { text, style: (own) => palette.cyan(style(own)) } : span(token.raw)]
@@ -246,7 +246,7 @@ function span(text: string): Span {
 }
 
 /** Spans as lines, broken at spaces if possible. Styles start and end on each line. */
-function wrapped(spans: readonly Span[], columns: number): string[] {
+function wrapSpans(spans: readonly Span[], columns: number): string[] {
   const lines: Span[][] = [[]]
   let width = 0
   let gap: Span | undefined
@@ -296,11 +296,11 @@ function wrapped(spans: readonly Span[], columns: number): string[] {
     }
   }
   endWord()
-  return lines.map(styled)
+  return lines.map(joinSpans)
 }
 
 /** Adjacent spans of one style are styled together. */
-function styled(line: readonly Span[]): string {
+function joinSpans(line: readonly Span[]): string {
   const joined: { text: string; style: Style }[] = []
   for (const { text, style } of line) {
     const last = joined.at(-1)
@@ -314,7 +314,7 @@ function rawLines(text: string, { columns }: Context): string[] {
   return text
     .replace(/\n+$/, '')
     .split('\n')
-    .flatMap((line) => wrapped([span(line)], columns))
+    .flatMap((line) => wrapSpans([span(line)], columns))
 }
 
 /** A line of code: spaces are kept, and long lines continue on the next. */

@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path'
 import type { ContentBlock, ResourceContents, SamplingContent } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
-import { base64Bytes, size } from './content.ts'
+import { base64Bytes, formatBytes } from './content.ts'
 import { oneLine } from './sanitize.ts'
 
 /** Limits of what one result may write. */
-export const mediaBounds = { files: 100, bytes: 64 * 1024 * 1024, sameName: 1_000 }
+export const mediaLimits = { files: 100, bytes: 64 * 1024 * 1024, sameName: 1_000 }
 
 /** Extensions by media type; others get `.bin`. */
 const extensions: Readonly<Record<string, string>> = {
@@ -40,15 +40,15 @@ const extensions: Readonly<Record<string, string>> = {
 }
 
 /** Base64 data of a result, with the base of its file name. */
-interface Medium {
+interface MediaItem {
   name: string
   mimeType: string | undefined
   data: string
 }
 
 /** Images, audio and binary resources in content blocks. `name` is for those without a URI. */
-export function mediaOf(blocks: readonly (ContentBlock | SamplingContent)[], name: string): Medium[] {
-  return blocks.flatMap((block): Medium[] => {
+export function mediaOf(blocks: readonly (ContentBlock | SamplingContent)[], name: string): MediaItem[] {
+  return blocks.flatMap((block): MediaItem[] => {
     switch (block.type) {
       case 'image':
       case 'audio':
@@ -64,7 +64,7 @@ export function mediaOf(blocks: readonly (ContentBlock | SamplingContent)[], nam
 }
 
 /** The binary items of resource contents. */
-export function mediaOfResources(contents: readonly ResourceContents[]): Medium[] {
+export function mediaOfResources(contents: readonly ResourceContents[]): MediaItem[] {
   return contents.flatMap((entry) =>
     'blob' in entry ? [{ name: nameInUri(entry.uri), mimeType: entry.mimeType, data: entry.blob }] : [],
   )
@@ -72,19 +72,19 @@ export function mediaOfResources(contents: readonly ResourceContents[]): Medium[
 
 /**
  * Writes media to new files in a folder, which is created if missing. Existing files are never written to. Throws before writing
- * anything if `mediaBounds` are exceeded or data is not base64.
+ * anything if `mediaLimits` are exceeded or data is not base64.
  */
 export async function saveMedia(
-  media: readonly Medium[],
+  media: readonly MediaItem[],
   folder: string,
   cwd: string,
   output: Output,
 ): Promise<void> {
   const total = media.reduce((sum, { data }) => sum + base64Bytes(data), 0)
-  if (media.length > mediaBounds.files || total > mediaBounds.bytes) {
+  if (media.length > mediaLimits.files || total > mediaLimits.bytes) {
     throw new CliError(
       ExitCode.toolError,
-      `Nothing was saved: the result has ${media.length} files of ${size(total)} in all. At most ${mediaBounds.files} files and ${size(mediaBounds.bytes)} are saved. Use --json for the data itself.`,
+      `Nothing was saved: the result has ${media.length} files of ${formatBytes(total)} in all. At most ${mediaLimits.files} files and ${formatBytes(mediaLimits.bytes)} are saved. Use --json for the data itself.`,
     )
   }
   const invalid = media.findIndex(({ data }) => /[^A-Za-z0-9+/=\s]/.test(data))
@@ -96,22 +96,22 @@ export async function saveMedia(
   }
   if (media.length === 0)
     output.note('Nothing to save: the result has no images, audio or other binary data.')
-  const at = resolve(cwd, folder)
-  const failed = (error: Error): never => {
-    throw usageError(`--save-media: cannot write in ${oneLine(at)}: ${error.message}`)
+  const path = resolve(cwd, folder)
+  const refuse = (error: Error): never => {
+    throw usageError(`--save-media: cannot write in ${oneLine(path)}: ${error.message}`)
   }
-  if (media.length > 0) await mkdir(at, { recursive: true }).catch(failed)
+  if (media.length > 0) await mkdir(path, { recursive: true }).catch(refuse)
   for (const { name, mimeType, data } of media) {
     const bytes = Buffer.from(data, 'base64')
-    const file = await writeNew(at, name, extensionOf(mimeType), bytes).catch(failed)
-    output.note(`${size(bytes.length)} written to ${oneLine(file)}`)
+    const file = await writeNewFile(path, name, extensionOf(mimeType), bytes).catch(refuse)
+    output.note(`${formatBytes(bytes.length)} written to ${oneLine(file)}`)
   }
 }
 
 /** Writes a file under the first free name: `chart.png`, `chart-2.png`, … Links are not followed. */
-async function writeNew(folder: string, name: string, extension: string, bytes: Buffer): Promise<string> {
-  const base = fileName(name).replace(new RegExp(`\\.${extension}$`, 'i'), '')
-  for (let n = 1; n <= mediaBounds.sameName; n += 1) {
+async function writeNewFile(folder: string, name: string, extension: string, bytes: Buffer): Promise<string> {
+  const base = safeFileName(name).replace(new RegExp(`\\.${extension}$`, 'i'), '')
+  for (let n = 1; n <= mediaLimits.sameName; n += 1) {
     const file = join(folder, `${base}${n === 1 ? '' : `-${n}`}.${extension}`)
     try {
       await writeFile(file, bytes, { flag: 'wx' })
@@ -120,11 +120,11 @@ async function writeNew(folder: string, name: string, extension: string, bytes: 
       if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
     }
   }
-  throw new Error(`there are ${mediaBounds.sameName} files named ${base}.${extension} already`)
+  throw new Error(`there are ${mediaLimits.sameName} files named ${base}.${extension} already`)
 }
 
 /** A name from the server as a file name: no path, no leading dot, no reserved name of Windows. */
-function fileName(name: string): string {
+function safeFileName(name: string): string {
   const safe = name
     .replaceAll(/[^\p{L}\p{N}._-]+/gu, '-')
     .replaceAll(/\.{2,}/g, '.')

@@ -1,9 +1,9 @@
 import type { ContentPreview, PromptPreview, ResourcePreview } from '@jackfield/host'
-import { block, size } from './content.ts'
+import { blockText, formatBytes } from './content.ts'
 import type { Palette } from './palette.ts'
 import { oneLine, plain } from './sanitize.ts'
 
-const bytesInLine = 16
+const bytesPerLine = 16
 
 /** A resource for display; a single text is printed alone, so that it can be piped. */
 export function resourcePreview({ contents }: ResourcePreview, palette: Palette): string {
@@ -17,7 +17,7 @@ export function resourcePreview({ contents }: ResourcePreview, palette: Palette)
 
 function contentPreview(content: ContentPreview, palette: Palette): string {
   if ('text' in content) return plain(content.text)
-  const facts = [oneLine(content.mimeType ?? 'application/octet-stream'), size(content.bytes)]
+  const facts = [oneLine(content.mimeType ?? 'application/octet-stream'), formatBytes(content.bytes)]
   if (content.type === 'image' && content.width !== undefined && content.height !== undefined) {
     facts.push(`${content.width} × ${content.height}`)
   }
@@ -31,14 +31,14 @@ function contentPreview(content: ContentPreview, palette: Palette): string {
 function hexDump(head: string, palette: Palette): string {
   const bytes = head.match(/../g) ?? []
   const lines: string[] = []
-  for (let at = 0; at < bytes.length; at += bytesInLine) {
-    const row = bytes.slice(at, at + bytesInLine)
+  for (let at = 0; at < bytes.length; at += bytesPerLine) {
+    const row = bytes.slice(at, at + bytesPerLine)
     const characters = row.map((byte) => {
       const code = Number.parseInt(byte, 16)
       return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : '.'
     })
     lines.push(
-      `${palette.dim(at.toString(16).padStart(4, '0'))}  ${row.join(' ').padEnd(bytesInLine * 3 - 1)}  ${characters.join('')}`,
+      `${palette.dim(at.toString(16).padStart(4, '0'))}  ${row.join(' ').padEnd(bytesPerLine * 3 - 1)}  ${characters.join('')}`,
     )
   }
   return lines.join('\n')
@@ -48,12 +48,12 @@ function hexDump(head: string, palette: Palette): string {
 export function promptPreview(preview: PromptPreview, palette: Palette): string {
   const about = preview.description === undefined ? [] : [palette.dim(oneLine(preview.description))]
   const messages = preview.messages.map(({ role, content, tokens, withheld }) => {
-    const cost = withheld === undefined ? `about ${count(tokens)}` : `not given to a model: ${withheld}`
-    return `${palette.bold(`${role}:`)} ${palette.dim(`(${cost})`)}\n${block(content, palette)}`
+    const cost = withheld === undefined ? `about ${tokensText(tokens)}` : `not given to a model: ${withheld}`
+    return `${palette.bold(`${role}:`)} ${palette.dim(`(${cost})`)}\n${blockText(content, palette)}`
   })
-  return [...about, ...messages, palette.dim(`About ${count(preview.tokens)} in all.`)].join('\n')
+  return [...about, ...messages, palette.dim(`About ${tokensText(preview.tokens)} in all.`)].join('\n')
 }
 
-function count(tokens: number): string {
+function tokensText(tokens: number): string {
   return `${tokens} token${tokens === 1 ? '' : 's'}`
 }

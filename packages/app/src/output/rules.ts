@@ -3,11 +3,11 @@ import { exactJson } from './exact.ts'
 import { oneLine } from './sanitize.ts'
 
 /** Advice for a call that needs approval where no person can be asked. */
-export const howToAllow =
+export const allowAdvice =
   'A call was refused because it needs approval, and no person can be asked here. To allow it, add a rule with the verdict "allow" to your own config (jackfield.rules in ~/.config/jackfield/config.json), give --answers <file> with "approvals" (jackfield options), or use a terminal.'
 
 /** What a rule matches, in words: `read_* of files, where /path is inside /srv`. */
-export function aboutRule(rule: PolicyRule): string {
+export function ruleText(rule: PolicyRule): string {
   const { server, tool, hint, caller, label, arguments: tests = [] } = rule
   const what = rule.gate === 'result' ? 'results of ' : ''
   const calls = tool === undefined ? 'every tool' : oneLine(tool)
@@ -16,13 +16,13 @@ export function aboutRule(rule: PolicyRule): string {
     ...(hint === undefined ? [] : [`with the hint ${hint}`]),
     ...(caller === undefined ? [] : [`called by ${caller.join(' or ')}`]),
     ...(label === undefined ? [] : [`with data labelled ${oneLine(label)}`]),
-    ...aboutTests(tests),
+    ...argumentTestTexts(tests),
     ...(rule.scope === undefined ? [] : [`remembered at most: ${rule.scope}`]),
   ].join(', ')
 }
 
 /** Conditions on arguments, in words. */
-export function aboutTests(tests: readonly ArgumentTest[]): string[] {
+export function argumentTestTexts(tests: readonly ArgumentTest[]): string[] {
   return tests.map((test) => {
     const at = test.at === '' ? 'the arguments' : oneLine(test.at)
     const description = [
@@ -39,10 +39,10 @@ export function aboutTests(tests: readonly ArgumentTest[]): string[] {
 }
 
 /** The calls that a grant matches, in words. */
-export function aboutGrant({ tool, server, within, readOnlyTools, arguments: tests = [] }: Grant): string {
+export function grantText({ tool, server, within, readOnlyTools, arguments: tests = [] }: Grant): string {
   const what = readOnlyTools === true ? 'read-only tools' : oneLine(tool)
   const scopeText = within === undefined ? [] : [`in ${oneLine(within, 60)}`]
-  return [`${what} of ${oneLine(server)}`, ...aboutTests(tests), ...scopeText].join(', ')
+  return [`${what} of ${oneLine(server)}`, ...argumentTestTexts(tests), ...scopeText].join(', ')
 }
 
 /** A verdict with its symbol, distinguishable without colours. */

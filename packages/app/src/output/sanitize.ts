@@ -3,7 +3,7 @@ import { makeVisible } from '@jackfield/host/config'
 
 // Everything that moves the cursor, changes colours or rings; line feed and tab stay.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
+const controlCharacters = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
 
 /**
  * Makes text from a server safe to print on a terminal: removes escape sequences and control characters, and makes hidden and
@@ -11,7 +11,7 @@ const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g
  */
 export function plain(text: string): string {
   const lines = stripVTControlCharacters(text.replaceAll('\r\n', '\n')).replaceAll('\r', '\n')
-  return makeVisible(lines.replace(controls, ''))
+  return makeVisible(lines.replace(controlCharacters, ''))
 }
 
 /** The same on one line of at most `length` characters, with `…` for omitted text. */

@@ -1,32 +1,33 @@
 import type { JsonSchema, Tool } from '@jackfield/sdk'
-import { dereferenced } from '../cli/arguments.ts'
+import { dereference, isObject } from '../cli/arguments.ts'
 import { oneLine } from './sanitize.ts'
 import { widthOf, wrap } from './width.ts'
 
-const bounds = { depth: 4, choices: 12, sentence: 300 }
+const limits = { depth: 4, choices: 12, sentence: 300 }
 /** A non-breaking space; replaced by a plain space after wrapping. */
-const joined = '\u00a0'
+const nonBreakingSpace = '\u00a0'
 
 /** A schema as a short type: `string`, `"economy" | "business"`, `number[]`. Object members are not listed. */
-export function typeText(given: unknown, root: JsonSchema, separator = ' | ', depth = 0): string {
-  if (!isObject(given) || depth > bounds.depth) return 'any'
-  const schema = dereferenced(given, root)
+export function typeText(definition: unknown, root: JsonSchema, separator = ' | ', depth = 0): string {
+  if (!isObject(definition) || depth > limits.depth) return 'any'
+  const schema = dereference(definition, root)
   const inner = (part: unknown): string => typeText(part, root, separator, depth + 1)
-  const union = (parts: string[]): string => {
+  const joinAlternatives = (parts: string[]): string => {
     const different = [...new Set(parts)]
-    const shown = different.slice(0, bounds.choices)
+    const shown = different.slice(0, limits.choices)
     return [...shown, ...(different.length > shown.length ? ['…'] : [])].join(separator)
   }
   if ('const' in schema) return oneLine(JSON.stringify(schema.const))
-  if (Array.isArray(schema.enum)) return union(schema.enum.map((value) => oneLine(JSON.stringify(value))))
+  if (Array.isArray(schema.enum))
+    return joinAlternatives(schema.enum.map((value) => oneLine(JSON.stringify(value))))
   if (schema.type === 'array') {
     const item = inner(schema.items)
     return item.includes(separator) ? `(${item})[]` : `${item}[]`
   }
   const branches = schema.anyOf ?? schema.oneOf
-  if (Array.isArray(branches)) return union(branches.map(inner))
+  if (Array.isArray(branches)) return joinAlternatives(branches.map(inner))
   const types = Array.isArray(schema.type) ? schema.type : [schema.type]
-  const named = union(types.flatMap((type) => (typeof type === 'string' ? [oneLine(type)] : [])))
+  const named = joinAlternatives(types.flatMap((type) => (typeof type === 'string' ? [oneLine(type)] : [])))
   return named === '' ? 'any' : named
 }
 
@@ -47,13 +48,15 @@ export function signatureLines({ name, inputSchema }: Tool, columns?: number): s
     const short = `${head}${typeText(property, inputSchema, '|')}${tail}`
     // A parameter that is wider than the line may break at its spaces.
     if (room !== undefined && widthOf(short) > room) return `${head}${typeText(property, inputSchema)}${tail}`
-    return short.replaceAll(' ', joined)
+    return short.replaceAll(' ', nonBreakingSpace)
   })
   const text = entries.length === 0 ? `${oneLine(name)}()` : parameters.join(' ')
   if (columns === undefined || room === undefined || widthOf(text) <= columns) {
-    return [text.replaceAll(joined, ' ')]
+    return [text.replaceAll(nonBreakingSpace, ' ')]
   }
-  return wrap(text, room).map((line, n) => `${n === 0 ? '' : indent}${line.replaceAll(joined, ' ')}`)
+  return wrap(text, room).map(
+    (line, n) => `${n === 0 ? '' : indent}${line.replaceAll(nonBreakingSpace, ' ')}`,
+  )
 }
 
 /** The first sentence of a description, on one line. */
@@ -65,9 +68,5 @@ export function firstSentence(text: string): string {
     sentence += segment
     if (!/\b(?:e\.g|i\.e|vs|approx|etc|cf)\.\s*$/i.test(sentence)) break
   }
-  return oneLine(sentence, bounds.sentence)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return oneLine(sentence, limits.sentence)
 }

@@ -7,10 +7,10 @@ export interface TableOptions {
   columns?: number | undefined
 }
 
-const gap = 2
+const columnGap = 2
 /** Minimum width of the last column before others shrink, and of any column before rows become lists. */
-const minLast = 20
-const least = 10
+const minLastColumn = 20
+const minColumn = 10
 
 /**
  * Rows aligned under their headings. If the terminal is too narrow, empty columns are left out, then the last column wraps, then
@@ -24,55 +24,55 @@ export function table(headings: string[], rows: string[][], { palette, columns }
   const filled = headings.flatMap((_, n) => (rows.some((row) => (row[n] ?? '') !== '') ? [n] : []))
   if (
     columns !== undefined &&
-    !fits(natural, columns) &&
+    !fitsColumns(natural, columns) &&
     filled.length > 0 &&
     filled.length < headings.length
   ) {
     const only = (cells: string[]): string[] => filled.map((n) => cells[n] ?? '')
     return table(only(headings), rows.map(only), { palette, columns })
   }
-  const widths = columns === undefined ? natural : fitted(natural, columns)
-  if (widths === undefined) return listed(headings, rows, palette, columns ?? 0)
-  const lines = [palette.dim(join(headings, widths))]
+  const widths = columns === undefined ? natural : fitWidths(natural, columns)
+  if (widths === undefined) return listRows(headings, rows, palette, columns ?? 0)
+  const lines = [palette.dim(joinCells(headings, widths))]
   for (const row of rows) {
     const cells = headings.map((_, n) => wrap(row[n] ?? '', widths[n] ?? 0))
     const height = Math.max(...cells.map((cell) => cell.length))
     for (let line = 0; line < height; line += 1) {
       const texts = cells.map((cell) => cell[line] ?? '')
-      lines.push(join(texts, widths, line === 0 ? palette.bold : undefined))
+      lines.push(joinCells(texts, widths, line === 0 ? palette.bold : undefined))
     }
   }
   return lines.join('\n')
 }
 
 /** Column widths that fit the line, or undefined if a column would be too narrow. */
-function fitted(natural: number[], columns: number): number[] | undefined {
-  if (fits(natural, columns)) return natural
+function fitWidths(natural: number[], columns: number): number[] | undefined {
+  if (fitsColumns(natural, columns)) return natural
   const room = widthFor(natural, columns)
-  const last = room - sum(natural.slice(0, -1))
-  if (last >= minLast) return [...natural.slice(0, -1), last]
+  const last = room - total(natural.slice(0, -1))
+  if (last >= minLastColumn) return [...natural.slice(0, -1), last]
   let cap = Math.max(...natural)
   const capped = (): number[] => natural.map((width) => Math.min(width, cap))
-  while (cap > least && sum(capped()) > room) cap -= 1
-  return sum(capped()) <= room ? capped() : undefined
+  while (cap > minColumn && total(capped()) > room) cap -= 1
+  return total(capped()) <= room ? capped() : undefined
 }
 
-function fits(natural: number[], columns: number): boolean {
-  return sum(natural) <= widthFor(natural, columns)
+function fitsColumns(natural: number[], columns: number): boolean {
+  return total(natural) <= widthFor(natural, columns)
 }
 
 function widthFor(widths: number[], columns: number): number {
-  return columns - gap * (widths.length - 1)
+  return columns - columnGap * (widths.length - 1)
 }
 
-function sum(widths: number[]): number {
+function total(widths: number[]): number {
   return widths.reduce((all, width) => all + width, 0)
 }
 
 /** Each row as lines of a heading and its cell, with a line between rows. */
-function listed(headings: string[], rows: string[][], palette: Palette, columns: number): string {
+function listRows(headings: string[], rows: string[][], palette: Palette, columns: number): string {
   const width = Math.max(...headings.map(widthOf))
-  const beside = Math.max(least, columns - width - gap)
+  const beside = Math.max(minColumn, columns - width - columnGap)
   return rows
     .map((row) =>
       headings
@@ -81,7 +81,7 @@ function listed(headings: string[], rows: string[][], palette: Palette, columns:
           return cell === ''
             ? []
             : wrap(cell, beside).map((text, line) => {
-                const label = (line === 0 ? heading : '').padEnd(width + gap)
+                const label = (line === 0 ? heading : '').padEnd(width + columnGap)
                 return `${palette.dim(label)}${n === 0 ? palette.bold(text) : text}`.trimEnd()
               })
         })
@@ -94,12 +94,12 @@ function widestLine(cell: string): number {
   return Math.max(...cell.split('\n').map(widthOf))
 }
 
-function join(cells: string[], widths: number[], first?: (text: string) => string): string {
+function joinCells(cells: string[], widths: number[], first?: (text: string) => string): string {
   return cells
     .map((cell, n) => {
       const padding = n === cells.length - 1 ? '' : ' '.repeat(Math.max(0, (widths[n] ?? 0) - widthOf(cell)))
       return (n === 0 && first !== undefined ? first(cell) : cell) + padding
     })
-    .join(' '.repeat(gap))
+    .join(' '.repeat(columnGap))
     .trimEnd()
 }

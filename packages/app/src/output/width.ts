@@ -26,7 +26,7 @@ function wrapLine(line: string, columns: number): string[] {
       continue
     }
     if (!empty) lines.push(current)
-    const pieces = chop(word, columns - indent.length)
+    const pieces = splitWord(word, columns - indent.length)
     lines.push(...pieces.slice(0, -1).map((piece) => indent + piece))
     current = indent + (pieces.at(-1) ?? '')
     empty = false
@@ -34,7 +34,7 @@ function wrapLine(line: string, columns: number): string[] {
   return [...lines, current]
 }
 
-function chop(word: string, columns: number): string[] {
+function splitWord(word: string, columns: number): string[] {
   const pieces = ['']
   let width = 0
   for (const { segment } of graphemes.segment(word)) {

@@ -2,32 +2,33 @@ import { readFile, realpath } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import type { Host } from '@jackfield/host'
 import { readJson } from '@jackfield/sdk/internal'
+import { isObject } from '../cli/arguments.ts'
 
 /** An expected effect of the conversation, checked at its source. */
 export interface Check {
   claim: string
   /** Why it is missing; undefined if it is present. */
-  fault: string | undefined
+  problem: string | undefined
 }
 
 /** Checks the effects of a planned trip: one booking, its calendar event, its file, and their activity rows. */
 export async function checkTrip(
   host: Host,
-  wish: { city: string; departure: string; folder: string },
+  trip: { city: string; departure: string; folder: string },
 ): Promise<Check[]> {
   const checks: Check[] = []
   const check = async (claim: string, inspect: () => Promise<string | undefined>): Promise<void> => {
-    const fault = await inspect().catch((error: unknown) =>
+    const problem = await inspect().catch((error: unknown) =>
       error instanceof Error ? error.message : String(error),
     )
-    checks.push({ claim, fault })
+    checks.push({ claim, problem })
   }
 
-  const bookings = records(await json(host, 'travel://bookings'), 'bookings')
+  const bookings = recordsIn(await readTravelJson(host, 'travel://bookings'), 'bookings')
   const [booking] = bookings
   const reference = booking === undefined ? '(none)' : String(booking.id)
   await check(`travel://bookings holds the booking ${reference}, once`, async () =>
-    bookings.length === 1 && booking?.departure === wish.departure
+    bookings.length === 1 && booking?.departure === trip.departure
       ? undefined
       : `it holds ${bookings.length} bookings`,
   )
@@ -39,10 +40,10 @@ export async function checkTrip(
       : `they are ${choices}`
   })
   await check('the calendar has the trip, once', async () => {
-    const year = wish.departure.slice(0, 4)
-    const events = records(await json(host, `calendar://events/${year}`), 'events')
+    const year = trip.departure.slice(0, 4)
+    const events = recordsIn(await readTravelJson(host, `calendar://events/${year}`), 'events')
     const count = events.filter(
-      (event) => String(event.title).includes(wish.city) && event.start === wish.departure,
+      (event) => String(event.title).includes(trip.city) && event.start === trip.departure,
     ).length
     return count === 1 ? undefined : `it has it ${count} times`
   })
@@ -50,9 +51,9 @@ export async function checkTrip(
   const andRead = readsFiles ? ', and the file server reads the same text' : ''
   await check(`the itinerary lies inside the root${andRead}`, async () => {
     const saved = host.activity({ kind: 'call' }).find((row) => row.detail.tool === 'saveItinerary')
-    const name = text(saved?.detail.result, 'structuredContent', 'filename')
+    const name = textAt(saved?.detail.result, 'structuredContent', 'filename')
     if (name === undefined) return 'no file was saved'
-    const root = await realpath(wish.folder)
+    const root = await realpath(trip.folder)
     const file = await realpath(join(root, name))
     if (relative(root, file).startsWith('..')) return `${file} lies outside`
     const own = await readFile(file, 'utf8')
@@ -66,7 +67,7 @@ export async function checkTrip(
   })
   await check('every call has a row in the activity log, with who decided', async () => {
     const rows = host.activity({ kind: 'call' })
-    const without = rows.filter((row) => text(row.detail.decision, 'rule') === undefined)
+    const without = rows.filter((row) => textAt(row.detail.decision, 'rule') === undefined)
     return rows.length > 0 && without.length === 0
       ? undefined
       : `${without.length} of ${rows.length} rows have no decision`
@@ -75,14 +76,14 @@ export async function checkTrip(
 }
 
 /** The content of a travel server resource, as JSON. */
-async function json(host: Host, uri: string): Promise<unknown> {
+async function readTravelJson(host: Host, uri: string): Promise<unknown> {
   const { contents } = await host.read('travel', uri)
   const [first] = contents
-  return first !== undefined && 'text' in first ? parsed(first.text) : undefined
+  return first !== undefined && 'text' in first ? parseJson(first.text) : undefined
 }
 
 /** The JSON value of a text; undefined if it is invalid. */
-export function parsed(value: string): unknown {
+export function parseJson(value: string): unknown {
   try {
     return readJson(value)
   } catch {
@@ -91,18 +92,14 @@ export function parsed(value: string): unknown {
 }
 
 /** The objects in a list, or in the list member of that name. */
-export function records(value: unknown, member: string): Record<string, unknown>[] {
-  const list = Array.isArray(value) ? value : isRecord(value) ? value[member] : undefined
-  return Array.isArray(list) ? list.filter(isRecord) : []
+export function recordsIn(value: unknown, member: string): Record<string, unknown>[] {
+  const list = Array.isArray(value) ? value : isObject(value) ? value[member] : undefined
+  return Array.isArray(list) ? list.filter(isObject) : []
 }
 
 /** The text at a path in a value. */
-export function text(value: unknown, ...path: string[]): string | undefined {
+export function textAt(value: unknown, ...path: string[]): string | undefined {
   let current = value
-  for (const name of path) current = isRecord(current) ? current[name] : undefined
+  for (const name of path) current = isObject(current) ? current[name] : undefined
   return typeof current === 'string' ? current : undefined
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

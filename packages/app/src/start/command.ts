@@ -4,13 +4,13 @@ import type { PolicyRule } from '@jackfield/host'
 import type { HostService } from '@jackfield/host/service'
 import { runConversation } from '../chat/command.ts'
 import { ExitCode } from '../cli/exit.ts'
-import { hostHere } from '../cli/host.ts'
+import { createLocalHost } from '../cli/host.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { makeService } from '../daemon/service.ts'
 import { cancelled } from '../forms/prompter.ts'
-import { plannedTrip, planningMessages } from './planned-trip.ts'
-import { bundledServers, leftOut, sampleFolder, startFiles, startFolder } from './servers.ts'
+import { planningMessages, runPlannedTrip } from './planned-trip.ts'
+import { bundledServers, createSampleFolder, missingServersNote, startFiles, startFolder } from './servers.ts'
 
 export interface StartOptions {
   script?: boolean
@@ -48,13 +48,13 @@ const startRules: PolicyRule[] = [
 /** `jackfield start`: a conversation at the terminal or, with `--web`, in the browser; without a terminal, one scripted trip. */
 export async function start(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
   const isScripted = options.script === true || options.record !== undefined
-  if (isScripted || !(options.web === true || isInteractive(io))) return plannedTrip(options, io, output)
+  if (isScripted || !(options.web === true || isInteractive(io))) return runPlannedTrip(options, io, output)
   const surface = options.web === undefined ? await chooseSurface(io) : options.web ? 'browser' : 'terminal'
   if (surface === undefined) return ExitCode.done
   const { store, database, folder } = startFiles(resolve(io.cwd, startFolder))
   const { servers, missing } = await bundledServers({ database, folder })
-  await sampleFolder(folder)
-  const note = leftOut(missing)
+  await createSampleFolder(folder)
+  const note = missingServersNote(missing)
   if (note !== undefined) output.note(note)
   const models = [...modelsInUse(io.env, options.model, [])]
   const roots = [{ uri: pathToFileURL(folder).href, name: 'sample' }]
@@ -68,11 +68,15 @@ export async function start(options: StartOptions, io: Io, output: Output): Prom
     }
     return ExitCode.done
   }
-  return await runConversation(async () => await hostHere(makeService(hostOptions), 'jackfield start'), io, {
-    servers,
-    store,
-    open: { context: false },
-  })
+  return await runConversation(
+    async () => await createLocalHost(makeService(hostOptions), 'jackfield start'),
+    io,
+    {
+      servers,
+      store,
+      open: { context: false },
+    },
+  )
 }
 
 /** Asks for the terminal or the browser; undefined if the user cancels. Nothing is started before the answer. */

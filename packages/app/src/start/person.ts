@@ -1,11 +1,11 @@
 import { planForm, type Surface } from '@jackfield/host'
 import type { ElicitResult } from '@jackfield/sdk'
 import { oneLine } from '../output/sanitize.ts'
-import { parsed, records } from './checks.ts'
+import { parseJson, recordsIn } from './checks.ts'
 import type { Transcript } from './transcript.ts'
 
 /** The answers of the scripted user in forms, by field. */
-const wishes: Readonly<Record<string, string | boolean>> = {
+const formAnswers: Readonly<Record<string, string | boolean>> = {
   confirmBooking: true,
   seatPreference: 'window',
   roomType: 'sea view',
@@ -34,7 +34,7 @@ export function scriptedSurface(transcript: Transcript, planner: string): Surfac
         if ('fault' in plan) return { action: 'decline' }
         const content = Object.fromEntries(
           plan.fields.flatMap((field) => {
-            const value = Object.hasOwn(wishes, field.key) ? wishes[field.key] : undefined
+            const value = Object.hasOwn(formAnswers, field.key) ? formAnswers[field.key] : undefined
             return value === undefined ? [] : [[field.key, value] as const]
           }),
         )
@@ -84,7 +84,7 @@ export function scriptedSurface(transcript: Transcript, planner: string): Surfac
 
 /** Recommendations as a list, since JSON is hard to read. */
 function answerText(text: string): string {
-  const list = records(parsed(text), 'recommendations')
+  const list = recordsIn(parseJson(text), 'recommendations')
   return list.length === 0
     ? text
     : list.map((entry, n) => `${n + 1}. ${entry.id}: ${entry.reason}`).join('\n')

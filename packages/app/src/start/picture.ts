@@ -6,7 +6,7 @@ const lineHeight = 19
 const columnWidth = 7.83
 const margin = 12
 const padding = 20
-const bar = 38
+const titleBarHeight = 38
 
 const speakers: Readonly<Record<Speaker, string>> = {
   person: '#7ee787',
@@ -24,35 +24,35 @@ const tones: Readonly<Record<Tone, string>> = {
 }
 
 /** Draws a transcript as a terminal window, in self-contained SVG. */
-export function picture(lines: readonly Line[], title: string): string {
+export function transcriptPicture(lines: readonly Line[], title: string): string {
   const widest = Math.max(60, ...lines.map((line) => margin + widthOf(line.text)))
   const width = Math.ceil(padding * 2 + widest * columnWidth)
-  const height = bar + padding * 2 + lines.length * lineHeight
+  const height = titleBarHeight + padding * 2 + lines.length * lineHeight
   const label = `${title}: ${lines.map((line) => line.text).join(' ')}`
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${inXml(title)}">`,
-    `<title>${inXml(title)}</title>`,
-    `<desc>${inXml(label.slice(0, 2_000))}</desc>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escapeXml(title)}">`,
+    `<title>${escapeXml(title)}</title>`,
+    `<desc>${escapeXml(label.slice(0, 2_000))}</desc>`,
     `<rect width="${width}" height="${height}" rx="10" fill="#0d1117" stroke="#30363d"/>`,
-    `<path d="M0 ${bar}h${width}" stroke="#30363d"/>`,
+    `<path d="M0 ${titleBarHeight}h${width}" stroke="#30363d"/>`,
     ...['#ff5f57', '#febc2e', '#28c840'].map(
-      (fill, n) => `<circle cx="${22 + n * 20}" cy="${bar / 2}" r="6" fill="${fill}"/>`,
+      (fill, n) => `<circle cx="${22 + n * 20}" cy="${titleBarHeight / 2}" r="6" fill="${fill}"/>`,
     ),
-    `<text x="${width / 2}" y="${bar / 2 + 4}" text-anchor="middle" fill="#8b949e" font-family="ui-sans-serif, system-ui, sans-serif" font-size="13">${inXml(title)}</text>`,
+    `<text x="${width / 2}" y="${titleBarHeight / 2 + 4}" text-anchor="middle" fill="#8b949e" font-family="ui-sans-serif, system-ui, sans-serif" font-size="13">${escapeXml(title)}</text>`,
     `<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="${fontSize}" xml:space="preserve">`,
-    ...lines.flatMap((line, n) => drawn(line, bar + padding + (n + 0.75) * lineHeight)),
+    ...lines.flatMap((line, n) => lineElements(line, titleBarHeight + padding + (n + 0.75) * lineHeight)),
     '</g>',
     '</svg>',
     '',
   ].join('\n')
 }
 
-function drawn(line: Line, y: number): string[] {
+function lineElements(line: Line, y: number): string[] {
   if (line.text === '' && line.speaker === undefined) return []
   const at = (x: number, text: string, fill: string, weight: string): string => {
     // The length is fixed, so that columns align in any font.
     const length = (widthOf(text) * columnWidth).toFixed(1)
-    return `<text x="${x}" y="${y.toFixed(1)}" fill="${fill}"${weight} textLength="${length}" lengthAdjust="spacingAndGlyphs">${inXml(text)}</text>`
+    return `<text x="${x}" y="${y.toFixed(1)}" fill="${fill}"${weight} textLength="${length}" lengthAdjust="spacingAndGlyphs">${escapeXml(text)}</text>`
   }
   if (line.tone === 'heading') return [at(padding, line.text, tones.heading, ' font-weight="bold"')]
   const indent = /^ */.exec(line.text)?.[0].length ?? 0
@@ -66,7 +66,7 @@ function drawn(line: Line, y: number): string[] {
   ]
 }
 
-function inXml(text: string): string {
+function escapeXml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

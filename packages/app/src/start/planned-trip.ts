@@ -16,11 +16,11 @@ import { modelsInUse } from '../cli/models.ts'
 import { makeHost } from '../daemon/service.ts'
 import { count, oneLine } from '../output/sanitize.ts'
 import { activityLines } from './activity-lines.ts'
-import { checkTrip, parsed, records, text } from './checks.ts'
+import { checkTrip, parseJson, recordsIn, textAt } from './checks.ts'
 import type { StartOptions } from './command.ts'
 import { scriptedSurface } from './person.ts'
-import { picture } from './picture.ts'
-import { bundledServers, leftOut, sampleFolder } from './servers.ts'
+import { transcriptPicture } from './picture.ts'
+import { bundledServers, createSampleFolder, missingServersNote } from './servers.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 
 const city = 'Barcelona'
@@ -30,7 +30,7 @@ const request =
   'I leave from New York. An evening departure would be good, with at most one stop. Please plan and book it.'
 
 /** Runs one planning conversation with a scripted user, then checks its effects. */
-export async function plannedTrip(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
+export async function runPlannedTrip(options: StartOptions, io: Io, output: Output): Promise<ExitCode> {
   const transcript = createTranscript(
     (words) => io.stdout.write(words),
     output.palette,
@@ -42,7 +42,10 @@ export async function plannedTrip(options: StartOptions, io: Io, output: Output)
     if (options.record !== undefined) {
       const file = resolve(io.cwd, options.record)
       const log = transcript.lines.findIndex((line) => line.text === logHeading)
-      await writeFile(file, picture(transcript.lines.slice(0, log === -1 ? undefined : log - 1), 'npm start'))
+      await writeFile(
+        file,
+        transcriptPicture(transcript.lines.slice(0, log === -1 ? undefined : log - 1), 'npm start'),
+      )
       output.note(`The picture is in ${file}`)
     }
     return passed ? ExitCode.done : ExitCode.toolError
@@ -65,9 +68,9 @@ async function runTrip(
 ): Promise<boolean> {
   const folder = join(home, 'sample')
   const { servers, missing } = await bundledServers({ database: join(home, 'travel.db'), folder })
-  const note = leftOut(missing)
+  const note = missingServersNote(missing)
   if (note !== undefined) output.note(note)
-  await sampleFolder(folder)
+  await createSampleFolder(folder)
   // In a scripted run the outcome must not depend on available keys.
   const models = modelsInUse(io.env, options.model ?? 'offline', [])
   const planner = models[0].isLanguageModel ? 'Model' : 'Planner'
@@ -87,11 +90,11 @@ async function runTrip(
   transcript.heading('1. The host connects its servers')
   await host.start()
   io.signal.throwIfAborted()
-  if (!introduce(host, transcript)) return false
+  if (!writeServers(host, transcript)) return false
 
   transcript.heading('2. The person picks a prompt and adds resources')
   const departure = nextSummer(new Date())
-  const messages = await context(host, transcript, departure)
+  const messages = await addContext(host, transcript, departure)
 
   transcript.heading('3. The conversation')
   transcript.say('person', 'Person', request)
@@ -99,7 +102,7 @@ async function runTrip(
   const turn = await talk.say([...messages, { role: 'user', content: { type: 'text', text: request } }], {
     signal: io.signal,
     onText: (words) => transcript.say('planner', planner, words),
-    onToolCall: (event) => writeAnswer(event, transcript),
+    onToolCall: (event) => writeToolCall(event, transcript),
   })
   io.signal.throwIfAborted()
   if (turn.stopReason !== 'endTurn') {
@@ -109,17 +112,17 @@ async function runTrip(
 
   transcript.heading('4. The checks')
   const checks = await checkTrip(host, { city, departure, folder })
-  for (const { claim, fault } of checks) {
-    if (fault === undefined) transcript.say('host', 'Host', `✓ ${claim}`, 'good')
-    else transcript.say('host', 'Host', `✗ ${claim}: ${fault}`, 'bad')
+  for (const { claim, problem } of checks) {
+    if (problem === undefined) transcript.say('host', 'Host', `✓ ${claim}`, 'good')
+    else transcript.say('host', 'Host', `✗ ${claim}: ${problem}`, 'bad')
   }
 
   transcript.heading(logHeading)
   for (const line of activityLines(host.activity())) transcript.say('host', '', line, 'dim')
-  return checks.every((check) => check.fault === undefined)
+  return checks.every((check) => check.problem === undefined)
 }
 
-function introduce(host: Host, transcript: Transcript): boolean {
+function writeServers(host: Host, transcript: Transcript): boolean {
   let all = true
   for (const [name, state] of host.connections) {
     if (state.state !== 'ready') {
@@ -147,7 +150,7 @@ function introduce(host: Host, transcript: Transcript): boolean {
 }
 
 /** The selected prompt and the attached resources, at the start of the conversation. */
-async function context(host: Host, transcript: Transcript, departure: string): Promise<SamplingMessage[]> {
+async function addContext(host: Host, transcript: Transcript, departure: string): Promise<SamplingMessage[]> {
   const args = planArguments(departure)
   const entry = planPromptOf(host)
   const typed = Object.entries(args).map(
@@ -160,10 +163,10 @@ async function context(host: Host, transcript: Transcript, departure: string): P
   if (first?.type === 'text') transcript.say('server', 'travel', firstLine(first.text))
 
   const wanted: [uri: string, describe: (value: string) => string][] = [
-    [`calendar://events/${departure.slice(0, 4)}`, calendarWords],
+    [`calendar://events/${departure.slice(0, 4)}`, calendarSummary],
     [
       `weather://forecast/${city}/${departure}`,
-      (value) => text(parsed(value), 'summary') ?? oneLine(value, 70),
+      (value) => textAt(parseJson(value), 'summary') ?? oneLine(value, 70),
     ],
     ['trips://history/barcelona-2023', (value) => firstLine(value).replace(/^#+\s*/, '')],
   ]
@@ -203,7 +206,7 @@ export async function planningMessages(host: Host): Promise<SamplingMessage[]> {
   return [...promptMessages(prompt), { role: 'user', content: { type: 'text', text: request } }]
 }
 
-function writeAnswer(event: ToolCallEvent, transcript: Transcript): void {
+function writeToolCall(event: ToolCallEvent, transcript: Transcript): void {
   if (event.type === 'start') {
     const words = Object.entries(event.arguments).map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     transcript.say('host', 'Host', `→ ${event.name} ${words.join(' ')}`)
@@ -229,8 +232,8 @@ function nextSummer(now: Date): string {
   return `${now.getUTCMonth() < 4 ? now.getUTCFullYear() : now.getUTCFullYear() + 1}-06-15`
 }
 
-function calendarWords(value: string): string {
-  const events = records(parsed(value), 'events')
+function calendarSummary(value: string): string {
+  const events = recordsIn(parseJson(value), 'events')
   return `${events.length} events: ${events.map((event) => `${event.title} (${event.start})`).join(', ')}`
 }
 

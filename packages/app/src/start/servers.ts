@@ -29,7 +29,7 @@ export async function serverOnStore(name: string, store: string): Promise<Server
 export const startFolder = '.jackfield'
 
 /** The servers of `jackfield start`, and those that are not installed. */
-export interface Bundled {
+export interface BundledServers {
   servers: Record<string, ServerConfig>
   /** Packages by server name. */
   missing: ReadonlyMap<string, string>
@@ -40,7 +40,7 @@ export interface Bundled {
  * every feature. The first is a dependency of this package, the others are used if installed.
  * @throws CliError if the travel server is not installed
  */
-export async function bundledServers(options: { database: string; folder: string }): Promise<Bundled> {
+export async function bundledServers(options: { database: string; folder: string }): Promise<BundledServers> {
   const wanted: [name: string, entry: string, args: string[]][] = [
     ['travel', '@jackfield/server-travel', ['--db', options.database]],
     ['files', '@modelcontextprotocol/server-filesystem', [options.folder]],
@@ -66,7 +66,7 @@ export async function bundledServers(options: { database: string; folder: string
 }
 
 /** The message about servers that are not installed; undefined if all are. */
-export function leftOut(missing: ReadonlyMap<string, string>): string | undefined {
+export function missingServersNote(missing: ReadonlyMap<string, string>): string | undefined {
   if (missing.size === 0) return undefined
   const names = [...missing.keys()].join(', ')
   return `Not installed, so left out: ${names}. To add them: npm install ${[...missing.values()].join(' ')}`
@@ -106,7 +106,7 @@ writes here. Nothing outside of it is open.
 }
 
 /** Creates the sample folder with a few files; existing files are kept. */
-export async function sampleFolder(folder: string): Promise<void> {
+export async function createSampleFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true })
   for (const [name, text] of Object.entries(samples)) {
     await writeFile(join(folder, name), text, { flag: 'wx' }).catch((error: NodeJS.ErrnoException) => {

@@ -22,7 +22,7 @@ export interface Transcript {
 }
 
 const maxColumns = 96
-const fewestColumns = 32
+const minColumns = 32
 const margin = 12
 
 /**
@@ -34,7 +34,7 @@ export function createTranscript(
   palette: Palette,
   columns: number = maxColumns,
 ): Transcript {
-  const width = Math.max(fewestColumns, Math.min(columns, maxColumns)) - margin
+  const width = Math.max(minColumns, Math.min(columns, maxColumns)) - margin
   const lines: Line[] = []
 
   function add(line: Line): void {

@@ -3,8 +3,9 @@ import type { Surface } from '@jackfield/host'
 import { matchesGlob } from '@jackfield/host/config'
 import type { ElicitResult, ElicitValue, SamplingMessage } from '@jackfield/sdk'
 import { checkElicitContent, readJson } from '@jackfield/sdk/internal'
+import { isObject } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
-import { whyUnreadable } from '../cli/unreadable.ts'
+import { readErrorReason } from '../cli/unreadable.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 /** Prepared answers for runs without a user. The first matching entry is used. */
@@ -33,7 +34,7 @@ export function readAnswers(file: string): Answers {
   try {
     value = readJson(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw usageError(`The answers file "${file}" cannot be read: ${whyUnreadable(error)}`)
+    throw usageError(`The answers file "${file}" cannot be read: ${readErrorReason(error)}`)
   }
   const problem = problemWithAnswers(value)
   if (problem !== undefined) throw usageError(`The answers file "${file}" is invalid: ${problem}`)
@@ -132,7 +133,7 @@ function asExpression(pattern: string): RegExp | undefined {
 }
 
 function problemWithAnswers(value: unknown): string | undefined {
-  if (!isRecord(value)) return 'it must be a JSON object.'
+  if (!isObject(value)) return 'it must be a JSON object.'
   const known = ['elicitation', 'sampling', 'approvals', 'roots']
   const unknownKey = Object.keys(value).find((key) => !known.includes(key))
   if (unknownKey !== undefined) return `"${unknownKey}" is unknown. Known are ${known.join(', ')}.`
@@ -141,7 +142,7 @@ function problemWithAnswers(value: unknown): string | undefined {
     if (list === undefined) continue
     if (!Array.isArray(list)) return `"${key}" must be a list.`
     for (const [n, entry] of list.entries()) {
-      const problem = isRecord(entry) ? problemWithEntry(key, entry) : 'must be an object.'
+      const problem = isObject(entry) ? problemWithEntry(key, entry) : 'must be an object.'
       if (problem !== undefined) return `"${key}" entry ${n + 1} ${problem}`
     }
   }
@@ -164,7 +165,7 @@ function problemWithEntry(key: string, entry: Record<string, unknown>): string |
     if (action !== 'accept' && action !== 'decline' && action !== 'cancel') {
       return 'must have "action": "accept", "decline" or "cancel".'
     }
-    if (entry.content !== undefined && !isRecord(entry.content)) return 'must have an object as "content".'
+    if (entry.content !== undefined && !isObject(entry.content)) return 'must have an object as "content".'
   }
   if (key === 'sampling' && typeof entry.text !== 'string' && typeof entry.model !== 'string') {
     return 'must have "text", or "model" such as "offline".'
@@ -173,8 +174,4 @@ function problemWithEntry(key: string, entry: Record<string, unknown>): string |
     return 'must have "verdict": "allow" or "deny".'
   }
   return undefined
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

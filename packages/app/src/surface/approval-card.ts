@@ -1,5 +1,5 @@
 import type { HostQuestion } from '@jackfield/host'
-import { exactJson, isPlainText } from '../output/exact.ts'
+import { exactJson, isUnambiguous } from '../output/exact.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
@@ -10,9 +10,9 @@ type Question = Extract<HostQuestion, { kind: 'approval' }>
 const maxCharacters = 600
 const maxLines = 16
 const maxRows = 40
-const maxFeeds = 4
+const maxEscapedLineFeeds = 4
 
-const askers: Readonly<Record<NonNullable<Question['cause']['caller']>, string>> = {
+const callerTexts: Readonly<Record<NonNullable<Question['cause']['caller']>, string>> = {
   chat: 'The model wants to call',
   code: 'A program of the model wants to call',
   app: 'An app wants to call',
@@ -23,10 +23,10 @@ const askers: Readonly<Record<NonNullable<Question['cause']['caller']>, string>>
 }
 
 /** Who requests the call and why, before the arguments. */
-export function heading(question: Question, palette: Palette): string[] {
+export function approvalHeading(question: Question, palette: Palette): string[] {
   const { cause, decision, labels, origin, findings = [], problem } = question
   const { tool, server } = question.tool
-  const who = cause.caller === undefined ? 'A caller wants to call' : askers[cause.caller]
+  const who = cause.caller === undefined ? 'A caller wants to call' : callerTexts[cause.caller]
   const title = oneLine(tool.title ?? tool.annotations?.title ?? '', 80)
   const name = palette.bold(oneLine(tool.name))
   const named = title === '' || title === tool.name ? name : `${palette.bold(title)} (${name})`
@@ -82,7 +82,7 @@ export function argumentLines(
   const rows = sorted.slice(0, maxRows).map(({ name, value, kind }) => {
     const shown = shownValue(value)
     all &&= shown.all
-    return [nameOf(name), palette.dim(`${kind}${shown.end}`), shown.text]
+    return [argumentName(name), palette.dim(`${kind}${shown.end}`), shown.text]
   })
   const more = sorted.length > maxRows ? [palette.dim(`… and ${sorted.length - maxRows} more arguments`)] : []
   return { lines: [...table(['ARGUMENT', 'KIND', 'VALUE'], rows, { palette }).split('\n'), ...more], all }
@@ -117,11 +117,15 @@ function kindOf(name: string, value: unknown): Kind {
 /** Texts are printed without quotes where that is unambiguous; everything else as JSON. `end` describes trailing line feeds. */
 function shownValue(value: unknown): { text: string; end: string; all: boolean } {
   const body = typeof value === 'string' ? value.replace(/\n+$/, '') : ''
-  const report = isReported(body)
+  const report = isUnquoted(body)
   const whole = report ? body : exactJson(value, 2)
   const feeds = report && typeof value === 'string' ? value.length - body.length : 0
   const end =
-    feeds === 0 ? '' : feeds <= maxFeeds ? ` then ${'\\n'.repeat(feeds)}` : ` then ${feeds} times \\n`
+    feeds === 0
+      ? ''
+      : feeds <= maxEscapedLineFeeds
+        ? ` then ${'\\n'.repeat(feeds)}`
+        : ` then ${feeds} times \\n`
   const cut = whole.split('\n').slice(0, maxLines).join('\n').slice(0, maxCharacters)
   if (cut.length === whole.length) return { text: whole, end, all: true }
   const counts = `${whole.length.toLocaleString('en')} characters`
@@ -130,10 +134,10 @@ function shownValue(value: unknown): { text: string; end: string; all: boolean }
 }
 
 /** Whether a text without quotes is unambiguously a text. */
-function isReported(text: string): boolean {
-  return text !== '' && text.trim() === text && !/^["[{]/.test(text) && isPlainText(text)
+function isUnquoted(text: string): boolean {
+  return text !== '' && text.trim() === text && !/^["[{]/.test(text) && isUnambiguous(text)
 }
 
-function nameOf(name: string): string {
-  return isReported(name) && !name.includes('\n') ? name : exactJson(name)
+function argumentName(name: string): string {
+  return isUnquoted(name) && !name.includes('\n') ? name : exactJson(name)
 }

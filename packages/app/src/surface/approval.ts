@@ -1,11 +1,11 @@
 import type { HostAnswers, HostQuestion, Remember } from '@jackfield/host'
 import { compileSchema } from '@jackfield/sdk/schema'
-import { later } from '../forms/later.ts'
+import { laterChoice } from '../forms/later.ts'
 import { type Cancelled, cancelled, type Choice as Option, type Prompter } from '../forms/prompter.ts'
 import { exactJson } from '../output/exact.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
-import { argumentLines, heading } from './approval-card.ts'
+import { approvalHeading, argumentLines } from './approval-card.ts'
 import { editJson, editText } from './edit.ts'
 
 type Question = Extract<HostQuestion, { kind: 'approval' }>
@@ -35,27 +35,27 @@ export async function askApproval(
   let args = question.arguments
   let edited = false
   const card = argumentLines(args, palette)
-  let all = card.all
-  prompter.say([...heading(question, palette), '', ...card.lines])
+  let isFullyShown = card.all
+  prompter.say([...approvalHeading(question, palette), '', ...card.lines])
   for (;;) {
-    const choice = await chosen(question, args, all, prompter)
+    const choice = await askChoice(question, args, isFullyShown, prompter)
     switch (choice) {
       case 'show':
         prompter.say(exactJson(args, 2).split('\n'))
-        all = true
+        isFullyShown = true
         break
       case 'edit': {
         const value = await editJson(args, {
           prompter,
           env,
-          read: (parsed) => asArguments(parsed, tool.inputSchema),
+          read: (parsed) => parseArguments(parsed, tool.inputSchema),
         })
         if (value === cancelled) break
         args = value
         edited = true
         const changed = argumentLines(args, palette)
         prompter.say(changed.lines)
-        all = changed.all
+        isFullyShown = changed.all
         break
       }
       case 'respond': {
@@ -106,7 +106,7 @@ export async function askApproval(
 }
 
 /** Shows the common choices, and the others behind `More choices…`, which Esc leaves. */
-async function chosen(
+async function askChoice(
   question: Question,
   args: Record<string, unknown>,
   all: boolean,
@@ -114,7 +114,7 @@ async function chosen(
 ): Promise<Choice | Cancelled> {
   const choice = await prompter.select<Choice>({
     message: 'Allow this call?',
-    options: options(question, args, all, prompter),
+    options: commonOptions(question, args, all, prompter),
     initial: 'deny',
   })
   if (choice !== 'more') return choice
@@ -126,7 +126,7 @@ async function chosen(
   return rare === cancelled ? 'back' : rare
 }
 
-function options(
+function commonOptions(
   question: Question,
   args: Record<string, unknown>,
   all: boolean,
@@ -163,7 +163,7 @@ function options(
       ? []
       : [{ value: 'show' as const, label: `Show everything (${characters} characters)`, key: 's' }]),
     { value: 'edit', label: 'Edit the arguments…', key: 'e' },
-    later(question.id, prompter),
+    laterChoice(question.id, prompter),
     { value: 'more', label: 'More choices…', key: 'o', hint: 'say why not, answer in place of the tool' },
   ]
 }
@@ -213,34 +213,34 @@ async function askRemember(
     options: question.remember.map((value) => ({ value, label: scopes[value] })),
   })
   if (scope === cancelled) return cancelled
-  const alike = edited ? question.likeness.filter((one) => one.arguments === undefined) : question.likeness
-  if (alike.length < 2) return { scope, ...tests(alike[0]) }
-  const choices = alike.map(({ label }, n) => ({ value: `${n}`, label: oneLine(label, 120) }))
+  const patterns = edited ? question.likeness.filter((one) => one.arguments === undefined) : question.likeness
+  if (patterns.length < 2) return { scope, ...argumentTestsOf(patterns[0]) }
+  const choices = patterns.map(({ label }, n) => ({ value: `${n}`, label: oneLine(label, 120) }))
   const chosen = await prompter.select({
     message: 'For which calls?',
     options: choices,
-    initial: first === 'narrowest' ? '0' : `${alike.length - 1}`,
+    initial: first === 'narrowest' ? '0' : `${patterns.length - 1}`,
   })
-  return chosen === cancelled ? cancelled : { scope, ...tests(alike[Number(chosen)]) }
+  return chosen === cancelled ? cancelled : { scope, ...argumentTestsOf(patterns[Number(chosen)]) }
 }
 
-function tests(likeness: Question['likeness'][number] | undefined): Pick<Remember, 'arguments'> {
+function argumentTestsOf(likeness: Question['likeness'][number] | undefined): Pick<Remember, 'arguments'> {
   return likeness?.arguments === undefined ? {} : { arguments: likeness.arguments }
 }
 
-function asArguments(
+function parseArguments(
   value: unknown,
   schema: Question['tool']['tool']['inputSchema'],
 ): { value: Record<string, unknown> } | { problem: string } {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { problem: 'arguments must be a JSON object.' }
   }
-  const problem = problemBy(schema, value)
+  const problem = schemaProblem(schema, value)
   return problem === undefined ? { value: { ...value } } : { problem: `${oneLine(problem)}.` }
 }
 
 /** A schema in an unsupported dialect is validated by the server. */
-function problemBy(schema: unknown, value: unknown): string | undefined {
+function schemaProblem(schema: unknown, value: unknown): string | undefined {
   let check: (value: unknown) => string | undefined
   try {
     check = compileSchema(schema).check

@@ -11,7 +11,7 @@ export interface SelectStreams {
   hint?: () => string | undefined
 }
 
-const most = 12
+const maxItems = 12
 /** Asks for one of several choices on a terminal, with the arrow keys, or at once with the key shown after a choice. */
 export async function clackSelect<T extends string>(
   streams: SelectStreams,
@@ -23,7 +23,7 @@ export async function clackSelect<T extends string>(
     : []
   let isInterrupted = false
   /** How a cancelled question is shown, when nothing was chosen. */
-  const leftAs = (): string =>
+  const cancelledText = (): string =>
     !isInterrupted && options.some(({ value }) => value === 'later') ? 'left for later' : 'cancelled'
   const prompt = new SelectPrompt<Choice<T>>({
     ...streams,
@@ -38,7 +38,7 @@ export async function clackSelect<T extends string>(
       if (this.state === 'cancel' && isWithdrawn()) return head.trimEnd()
       if (this.state === 'submit' || this.state === 'cancel') {
         const prefix = `${styleText('gray', clack.S_BAR)}  `
-        const line = styled(this.state === 'submit' ? (chosen?.label ?? '') : leftAs(), ['dim'])
+        const line = styled(this.state === 'submit' ? (chosen?.label ?? '') : cancelledText(), ['dim'])
         const optionLines = wrapTextWithPrefix(streams.output, line, prefix)
         return this.state === 'submit'
           ? head + optionLines
@@ -55,7 +55,7 @@ export async function clackSelect<T extends string>(
         output: streams.output,
         cursor: this.cursor,
         options: this.options,
-        maxItems: most,
+        maxItems: maxItems,
         columnPadding: 3,
         rowPadding: head.split('\n').length + footer.length + 1,
         style: (option, isActive) => optionLine(option, isActive, hint === undefined),
@@ -65,11 +65,11 @@ export async function clackSelect<T extends string>(
   })
   // Text that arrives at once was pasted, or typed before the question appeared, so its letters are no answer.
   let isText = false
-  const read = (chunk: Buffer | string): void => {
+  const noteTextInput = (chunk: Buffer | string): void => {
     const text = chunk.toString()
     isText = text.length > 1 && !text.startsWith('\u001b')
   }
-  streams.input.prependListener('data', read)
+  streams.input.prependListener('data', noteTextInput)
   prompt.on('key', (typed, { ctrl, meta, name }) => {
     isInterrupted = ctrl === true && name === 'c'
     if (typed === undefined || ctrl === true || meta === true || isText) return
@@ -80,9 +80,9 @@ export async function clackSelect<T extends string>(
     prompt.value = option.value
     prompt.state = 'submit'
   })
-  const given = await prompt.prompt().finally(() => streams.input.off('data', read))
-  if (isCancel(given)) return cancelled
-  return options.find(({ value }) => value === given)?.value ?? cancelled
+  const answer = await prompt.prompt().finally(() => streams.input.off('data', noteTextInput))
+  if (isCancel(answer)) return cancelled
+  return options.find(({ value }) => value === answer)?.value ?? cancelled
 }
 
 /** A choice with its key, if keys are active. */

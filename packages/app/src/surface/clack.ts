@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream'
 import * as clack from '@clack/prompts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
-import { flowed } from '../output/flow.ts'
+import { wrapText } from '../output/flow.ts'
 import { clackSelect, type SelectStreams } from './clack-select.ts'
-import { drawn } from './drawn.ts'
+import { showView } from './drawn.ts'
 
 export { clackSelect }
 
@@ -23,7 +23,7 @@ export interface ClackOptions {
 /** Asks on a terminal. */
 export function clackPrompter(options: ClackOptions): Prompter {
   const { input, output, signal } = options
-  const hinted = (message: string): string => {
+  const withHint = (message: string): string => {
     const hint = options.hint?.()
     return hint === undefined ? message : `${message}\n${hint}`
   }
@@ -31,31 +31,31 @@ export function clackPrompter(options: ClackOptions): Prompter {
   const isWithdrawn = (): boolean => signal?.aborted === true
 
   /** Asks, and reports Ctrl+C. */
-  const whileAsking = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const withInterruptHandler = async <T>(ask: () => Promise<T>): Promise<T> => {
     let interrupted = false
-    const see = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
+    const onKeypress = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
       interrupted = key?.ctrl === true && key.name === 'c'
     }
-    input.on('keypress', see)
+    input.on('keypress', onKeypress)
     try {
       return await ask()
     } finally {
-      input.off('keypress', see)
+      input.off('keypress', onKeypress)
       if (interrupted) options.onInterrupt?.()
     }
   }
 
   /** Clack's prompts leave their output on the screen when their signal is aborted, but not when Esc is pressed. */
-  const prompting = <T>(ask: (streams: SelectStreams) => Promise<T | symbol>): Promise<T | Cancelled> =>
-    whileAsking(async () => {
+  const askWithdrawable = <T>(ask: (streams: SelectStreams) => Promise<T | symbol>): Promise<T | Cancelled> =>
+    withInterruptHandler(async () => {
       const withdraw = (): void => {
         input.emit('keypress', '\u001b', { name: 'escape', sequence: '\u001b' })
       }
       if (isWithdrawn()) return cancelled
       signal?.addEventListener('abort', withdraw, { once: true })
       try {
-        const given = await ask({ input, output, ...(options.hint && { hint: options.hint }) })
-        return typeof given === 'symbol' || isWithdrawn() ? cancelled : given
+        const answer = await ask({ input, output, ...(options.hint && { hint: options.hint }) })
+        return typeof answer === 'symbol' || isWithdrawn() ? cancelled : answer
       } finally {
         signal?.removeEventListener('abort', withdraw)
       }
@@ -68,36 +68,36 @@ export function clackPrompter(options: ClackOptions): Prompter {
     },
     say: (lines) =>
       clack.log.message(
-        lines.flatMap((line) => flowed(line, freeRows(options.output)).split('\n')),
+        lines.flatMap((line) => wrapText(line, textColumns(options.output)).split('\n')),
         { output: options.output },
       ),
     async text(question) {
       const { initial, placeholder, validate, message } = question
-      return prompting<string>((streams) =>
+      return askWithdrawable<string>((streams) =>
         clack.text({
           ...streams,
-          message: hinted(message),
+          message: withHint(message),
           ...(initial !== undefined && { initialValue: initial }),
           ...(placeholder !== undefined && { placeholder }),
           validate: (text) => validate(text ?? ''),
         }),
       )
     },
-    select: (question) => prompting((streams) => clackSelect(streams, question, isWithdrawn)),
+    select: (question) => askWithdrawable((streams) => clackSelect(streams, question, isWithdrawn)),
     ...(canDraw(options) && {
       screen: (view) =>
-        whileAsking(() =>
-          drawn(
+        withInterruptHandler(() =>
+          showView(
             { input, output, ...(options.hint && { hint: options.hint }), ...(signal && { signal }) },
             view,
           ),
         ),
     }),
     async multiselect({ message, options: choices, initial, required }) {
-      return prompting<string[]>((streams) =>
+      return askWithdrawable<string[]>((streams) =>
         clack.multiselect<string>({
           ...streams,
-          message: hinted(message),
+          message: withHint(message),
           options: choices,
           initialValues: initial,
           required,
@@ -109,7 +109,7 @@ export function clackPrompter(options: ClackOptions): Prompter {
 }
 
 /** Columns beside the bar on the left; undefined if unknown. */
-function freeRows(output: Writable & { columns?: number }): number | undefined {
+function textColumns(output: Writable & { columns?: number }): number | undefined {
   return output.columns === undefined ? undefined : output.columns - 3
 }
 

@@ -1,13 +1,13 @@
 import type { HostQuestion, Surface } from '@jackfield/host'
 import type { Output } from '../cli/io.ts'
-import { answerWith } from '../forms/later.ts'
+import { respondCommand } from '../forms/later.ts'
 import { answerCommands, questionSummary } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 /** A surface without a user: it prints how each question can be answered, and leaves it in the inbox. */
 export function deferringSurface(output: Output, { store }: { store?: string }): Surface {
   const defer = async (question: HostQuestion): Promise<undefined> => {
-    const command = answerWith(question.id, store)
+    const command = respondCommand(question.id, store)
     output.note(
       [
         `? ${oneLine(question.cause.server)} asks (${question.kind}): ${questionSummary(question)}`,

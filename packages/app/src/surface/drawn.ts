@@ -2,10 +2,10 @@ import { createInterface, type Key } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { type Cancelled, cancelled } from '../forms/prompter.ts'
 import type { ScreenFrame, ScreenKey, ScreenView } from '../forms/screen.ts'
-import { fitting } from '../output/flow.ts'
-import { cleaned, writes } from './read-keys.ts'
+import { truncate } from '../output/flow.ts'
+import { cleanPaste, textOfKey } from './read-keys.ts'
 
-export interface DrawnStreams {
+export interface ViewStreams {
   input: Readable
   output: Writable & { columns?: number; rows?: number }
   /** Aborted when the answer is no longer needed. */
@@ -14,7 +14,7 @@ export interface DrawnStreams {
   hint?: () => string | undefined
 }
 
-const codes = {
+const ansiCodes = {
   clear: '\u001b[J',
   hide: '\u001b[?25l',
   show: '\u001b[?25h',
@@ -24,8 +24,8 @@ const codes = {
 }
 
 /** Redraws a view in place after every key until it returns an answer, then erases it. */
-export function drawn<T>(
-  { input, output, signal, hint }: DrawnStreams,
+export function showView<T>(
+  { input, output, signal, hint }: ViewStreams,
   view: ScreenView<T>,
 ): Promise<T | Cancelled> {
   return new Promise((resolve) => {
@@ -41,8 +41,8 @@ export function drawn<T>(
       const columns = output.columns ?? 80
       const note = hint?.()
       const frame = view.draw(columns, (output.rows ?? 24) - (note === undefined ? 0 : 1))
-      const lines = note === undefined ? frame.lines : [...frame.lines, fitting(note, columns - 1)]
-      output.write(`${codes.hide}${toTop()}${codes.clear}${lines.join('\r\n')}`)
+      const lines = note === undefined ? frame.lines : [...frame.lines, truncate(note, columns - 1)]
+      output.write(`${ansiCodes.hide}${toTop()}${ansiCodes.clear}${lines.join('\r\n')}`)
       row = lines.length - 1
       place(frame)
     }
@@ -50,7 +50,9 @@ export function drawn<T>(
       if (cursor === undefined) return
       const up = row - cursor.row
       const right = cursor.column
-      output.write(`${up > 0 ? `\u001b[${up}A` : ''}\r${right > 0 ? `\u001b[${right}C` : ''}${codes.show}`)
+      output.write(
+        `${up > 0 ? `\u001b[${up}A` : ''}\r${right > 0 ? `\u001b[${right}C` : ''}${ansiCodes.show}`,
+      )
       row = cursor.row
     }
     const end = (answer: T | Cancelled): void => {
@@ -59,7 +61,7 @@ export function drawn<T>(
       output.off('resize', draw)
       signal?.removeEventListener('abort', withdraw)
       lines.off('close', close)
-      output.write(`${toTop()}${codes.clear}${codes.noPastes}${codes.show}`)
+      output.write(`${toTop()}${ansiCodes.clear}${ansiCodes.noPastes}${ansiCodes.show}`)
       lines.close()
       resolve(answer)
     }
@@ -80,7 +82,7 @@ export function drawn<T>(
         return
       }
       const next: ScreenKey =
-        pasted === undefined ? { ...key, ...writes(typed, key) } : { typed: cleaned(pasted) }
+        pasted === undefined ? { ...key, ...textOfKey(typed, key) } : { typed: cleanPaste(pasted) }
       pasted = undefined
       const answer = view.press(next)
       if (answer !== undefined) end(answer.done)
@@ -92,7 +94,7 @@ export function drawn<T>(
     output.on('resize', draw)
     signal?.addEventListener('abort', withdraw, { once: true })
     lines.once('close', close)
-    output.write(codes.pastes)
+    output.write(ansiCodes.pastes)
     view.onStart?.(
       () => {
         if (!isClosed) draw()

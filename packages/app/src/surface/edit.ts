@@ -23,7 +23,7 @@ export async function editText(
   const file = join(folder, `edit${options.suffix}`)
   try {
     await writeFile(file, text, { mode: 0o600 })
-    const ended = await run(editor, file)
+    const ended = await runEditor(editor, file)
     if (ended !== undefined) {
       options.prompter.say([ended])
       return cancelled
@@ -35,7 +35,7 @@ export async function editText(
 }
 
 /** Runs the editor command line (`code --wait`); returns the error, if any. */
-function run(editor: string, file: string): Promise<string | undefined> {
+function runEditor(editor: string, file: string): Promise<string | undefined> {
   const [command = editor, ...args] = editor.trim().split(/\s+/)
   return new Promise((resolve) => {
     const child = spawn(command, [...args, file], { stdio: 'inherit' })
@@ -60,7 +60,7 @@ export async function editJson<T>(
   for (;;) {
     const edited = await editText(text, { ...options, suffix: '.json' })
     if (edited === cancelled) return cancelled
-    const read = parse(edited, options.read)
+    const read = parseEdited(edited, options.read)
     if ('value' in read) return read.value
     options.prompter.say([`That cannot be used: ${read.problem}`])
     const again = await options.prompter.select({
@@ -75,7 +75,7 @@ export async function editJson<T>(
   }
 }
 
-function parse<T>(
+function parseEdited<T>(
   text: string,
   read: (edited: unknown) => { value: T } | { problem: string },
 ): { value: T } | { problem: string } {

@@ -19,19 +19,19 @@ export async function askForInput(
   { onInterrupt, ...streams }: InputStreams & { onInterrupt: () => void },
 ): Promise<string | undefined> {
   let interrupted = false
-  const see = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
+  const onKeypress = (_typed: unknown, key: { name?: string; ctrl?: boolean } | undefined): void => {
     interrupted = key?.ctrl === true && key.name === 'c'
   }
-  streams.input.on('keypress', see)
+  streams.input.on('keypress', onKeypress)
   try {
-    return await ask(server, input, streams)
+    return await askInput(server, input, streams)
   } finally {
-    streams.input.off('keypress', see)
+    streams.input.off('keypress', onKeypress)
     if (interrupted) onInterrupt()
   }
 }
 
-async function ask(
+async function askInput(
   server: string,
   input: ConfigInput,
   { hint, ...streams }: InputStreams,

@@ -25,9 +25,9 @@ export class KeyGate extends PassThrough {
     this.#source = source
     this.#message = message
     this.isTTY = source.isTTY === true
-    source.on('data', this.#read)
-    source.once('end', this.#end)
-    this.#wait()
+    source.on('data', this.#routeKeys)
+    source.once('end', this.#endInput)
+    this.#restartTimer()
   }
 
   /** Whether keys still go to the message. */
@@ -55,12 +55,12 @@ export class KeyGate extends PassThrough {
   release(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    this.#source.off('data', this.#read)
-    this.#source.off('end', this.#end)
+    this.#source.off('data', this.#routeKeys)
+    this.#source.off('end', this.#endInput)
     this.#source.pause()
   }
 
-  #wait(): void {
+  #restartTimer(): void {
     clearTimeout(this.#timer)
     const timer = setTimeout(() => {
       // A program that was blocked reads the pending keys before it opens the gate.
@@ -74,16 +74,16 @@ export class KeyGate extends PassThrough {
     this.#timer = timer
   }
 
-  readonly #end = (): void => {
+  readonly #endInput = (): void => {
     this.end()
   }
 
-  readonly #read = (chunk: Buffer | string): void => {
+  readonly #routeKeys = (chunk: Buffer | string): void => {
     if (!this.isClosed || chunk.toString() === '\u0003') {
       this.write(chunk)
       return
     }
-    this.#wait()
+    this.#restartTimer()
     this.#message.type(chunk.toString())
   }
 }

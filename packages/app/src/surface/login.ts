@@ -1,5 +1,5 @@
 import { type HostAnswers, type HostQuestion, inspectUrl, makeVisible } from '@jackfield/host'
-import { later } from '../forms/later.ts'
+import { laterChoice } from '../forms/later.ts'
 import { pageLines } from '../forms/page.ts'
 import type { Prompter } from '../forms/prompter.ts'
 import type { Palette } from '../output/palette.ts'
@@ -20,7 +20,7 @@ export async function askLogin(
   const choice = await prompter.select({
     message: 'Open it?',
     options: [
-      later(id, prompter),
+      laterChoice(id, prompter),
       ...(page.blocked === undefined ? [{ value: 'allow', label: 'Open it and sign in', key: 'y' }] : []),
       { value: 'deny', label: 'No', hint: 'continue without this server', key: 'n' },
     ],

@@ -1,18 +1,18 @@
 import type { Prompter } from '../forms/prompter.ts'
 
 /** Lines of one text shown before the option to show all. */
-const firstLines = 40
-const firstCharacters = 4_000
+const maxLines = 40
+const maxCharacters = 4_000
 
 /** The start of a long text, and the size of the rest. */
-export function beginning(text: string): { lines: string[]; more: number } {
+export function startOf(text: string): { lines: string[]; more: number } {
   const lines: string[] = []
   let used = 0
-  for (const line of text.split('\n').slice(0, firstLines)) {
-    const start = line.slice(0, firstCharacters - used)
+  for (const line of text.split('\n').slice(0, maxLines)) {
+    const start = line.slice(0, maxCharacters - used)
     lines.push(start)
     used += start.length + 1
-    if (start.length < line.length || used >= firstCharacters) break
+    if (start.length < line.length || used >= maxCharacters) break
   }
   const shown = lines.join('\n').length
   return { lines, more: text.length - shown }
@@ -20,7 +20,7 @@ export function beginning(text: string): { lines: string[]; more: number } {
 
 /** Shows a text; of a long one only the start, with the count of hidden characters. */
 export function showText(text: string, prompter: Prompter): { all: boolean } {
-  const { lines, more } = beginning(text)
+  const { lines, more } = startOf(text)
   if (more <= 0) {
     prompter.say(lines)
     return { all: true }

@@ -13,7 +13,7 @@ export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended
   let isClosed = false
   let pasted: string | undefined
   let burst: { keys: number; breaks: number; waiting?: 'return' | 'enter'; late: boolean } | undefined
-  let lines = open()
+  let lineReader = open()
 
   function open(): ReturnType<typeof createInterface> {
     const lineInterface = createInterface({ input, terminal: true, escapeCodeTimeout: 50 })
@@ -22,17 +22,17 @@ export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended
     lineInterface.once('close', () => {
       if (isClosed) return
       if (input.readableEnded || input.destroyed) ended()
-      else lines = open()
+      else lineReader = open()
     })
     return lineInterface
   }
 
-  function settle(): void {
+  function endBurst(): void {
     if (burst === undefined || isClosed) return
     const { waiting, keys, breaks, late } = burst
     if (waiting !== undefined && breaks > 0 && !late) {
       burst.late = true
-      setTimeout(settle, pasteGapMs)
+      setTimeout(endBurst, pasteGapMs)
       return
     }
     burst = undefined
@@ -40,7 +40,7 @@ export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended
     if (waiting !== undefined) press({ name: waiting === 'enter' && keys === 1 ? 'enter' : 'return' })
   }
 
-  function see(typed: string | undefined, key: Key): void {
+  function onKeypress(typed: string | undefined, key: Key): void {
     if (key.name === 'paste-start') {
       pasted = ''
       return
@@ -48,7 +48,7 @@ export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended
     if (pasted !== undefined) {
       if (key.name !== 'paste-end') pasted += typed ?? ''
       else {
-        const text = cleaned(pasted)
+        const text = cleanPaste(pasted)
         pasted = undefined
         press({ typed: text })
       }
@@ -56,7 +56,7 @@ export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended
     }
     if (burst === undefined) {
       burst = { keys: 0, breaks: 0, late: false }
-      setImmediate(settle)
+      setImmediate(endBurst)
     }
     if (burst.waiting !== undefined) {
       if (burst.waiting === 'return' && key.name === 'enter') return
@@ -67,24 +67,24 @@ export function readKeys(input: Readable, press: (key: ScreenKey) => void, ended
     burst.keys += 1
     const isBreak = (key.name === 'return' || key.name === 'enter') && key.meta !== true && key.ctrl !== true
     if (isBreak) burst.waiting = key.name === 'enter' ? 'enter' : 'return'
-    else press({ ...key, ...writes(typed, key) })
+    else press({ ...key, ...textOfKey(typed, key) })
   }
 
-  input.on('keypress', see)
+  input.on('keypress', onKeypress)
   return () => {
     isClosed = true
-    input.off('keypress', see)
-    lines.close()
+    input.off('keypress', onKeypress)
+    lineReader.close()
   }
 }
 
 /** The text of a key: empty for navigation and control keys. */
-export function writes(typed: string | undefined, { ctrl, meta }: Key): Pick<ScreenKey, 'typed'> {
+export function textOfKey(typed: string | undefined, { ctrl, meta }: Key): Pick<ScreenKey, 'typed'> {
   if (typed === undefined || ctrl === true || meta === true || /^\p{Cc}/u.test(typed)) return {}
   return { typed }
 }
 
 /** A pasted text without control characters, except line feeds. */
-export function cleaned(text: string): string {
+export function cleanPaste(text: string): string {
   return text.replaceAll(/\r\n?/g, '\n').replaceAll(/[^\P{Cc}\n\t]/gu, '')
 }

@@ -3,7 +3,7 @@ import type { HostClient, InboxRow, View } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
 import type { TerminalSurface } from './terminal.ts'
 
-export interface AnswerOptions {
+export interface QuestionOptions {
   /** Whether this terminal shows a question. Default all. */
   isMine?: (row: InboxRow) => boolean
   /** Called when the user deferred a question. */
@@ -13,7 +13,7 @@ export interface AnswerOptions {
 }
 
 /** The questions of a host at a terminal. */
-export interface Answering {
+export interface QuestionSession {
   /** Resolves when no question is on the screen and the host has received every answer; true if there were any. */
   settled(): Promise<boolean>
   /** Shows open questions that `isMine` now accepts. */
@@ -25,10 +25,10 @@ export interface Answering {
 export async function answerQuestions(
   client: HostClient,
   person: TerminalSurface,
-  { isMine = () => true, onDeferred = () => {}, note }: AnswerOptions,
-): Promise<Answering> {
-  const shown = new Map<string, AbortController>()
-  const asked = new Set<string>()
+  { isMine = () => true, onDeferred = () => {}, note }: QuestionOptions,
+): Promise<QuestionSession> {
+  const openQuestions = new Map<string, AbortController>()
+  const shownIds = new Set<string>()
   const pending = new Set<Promise<void>>()
   let inbox: View<InboxRow> = new Map()
   const track = (work: Promise<void>): void => {
@@ -38,7 +38,7 @@ export async function answerQuestions(
 
   async function show({ id, question, digest }: InboxRow): Promise<void> {
     const ended = new AbortController()
-    shown.set(id, ended)
+    openQuestions.set(id, ended)
     try {
       // Loaded on demand: most commands ask nothing.
       const { showQuestion } = await import('@jackfield/host')
@@ -51,14 +51,14 @@ export async function answerQuestions(
     } catch (error) {
       if (!ended.signal.aborted) note(`! ${error instanceof Error ? error.message : String(error)}`)
     } finally {
-      shown.delete(id)
+      openQuestions.delete(id)
     }
   }
 
   function refresh(): void {
     for (const row of inbox.values()) {
-      if (asked.has(row.id) || !isAsked(row) || !canShow(person, row.question) || !isMine(row)) continue
-      asked.add(row.id)
+      if (shownIds.has(row.id) || !isAsked(row) || !canShow(person, row.question) || !isMine(row)) continue
+      shownIds.add(row.id)
       track(show(row))
     }
   }
@@ -73,7 +73,7 @@ export async function answerQuestions(
     client.subscribe('inbox', {
       rows(view) {
         inbox = view
-        for (const [id, over] of shown) {
+        for (const [id, over] of openQuestions) {
           const row = view.get(id)
           if (row?.state !== 'open') over.abort(new McpError('CANCELLED', endReason(row)))
         }
@@ -87,15 +87,15 @@ export async function answerQuestions(
   await attach()
   return {
     async settled() {
-      const had = pending.size > 0
+      const hadQuestions = pending.size > 0
       while (pending.size > 0) await Promise.all(pending)
       await person.idle()
-      return had
+      return hadQuestions
     },
     refresh,
     stop() {
       for (const end of ends) end()
-      for (const over of shown.values()) over.abort(new McpError('CANCELLED', 'The command ended'))
+      for (const over of openQuestions.values()) over.abort(new McpError('CANCELLED', 'The command ended'))
     },
   }
 }

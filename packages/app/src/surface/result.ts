@@ -1,13 +1,13 @@
 import type { HostAnswers, HostQuestion } from '@jackfield/host'
 import type { CallToolResult } from '@jackfield/sdk'
-import { later } from '../forms/later.ts'
+import { laterChoice } from '../forms/later.ts'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
 import { toolResult } from '../output/content.ts'
 import { exactJson } from '../output/exact.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { editJson } from './edit.ts'
-import { beginning } from './long-text.ts'
+import { startOf } from './long-text.ts'
 
 type Question = Extract<HostQuestion, { kind: 'result' }>
 type Choice = 'deny' | 'allow' | 'show' | 'edit' | 'deny-why' | 'later'
@@ -23,7 +23,7 @@ export async function askResult(
   let { result } = question
   let edited = false
   const show = (): void => {
-    const { lines, more } = beginning(toolResult(result, palette))
+    const { lines, more } = startOf(toolResult(result, palette))
     const rest = more > 0 ? [palette.dim(`… ${more.toLocaleString('en')} more characters`)] : []
     prompter.say([...lines, ...rest])
   }
@@ -47,7 +47,7 @@ export async function askResult(
         },
         { value: 'edit', label: 'Edit it…', key: 'e' },
         { value: 'deny-why', label: 'No, and say why…', key: 'w' },
-        later(question.id, prompter),
+        laterChoice(question.id, prompter),
       ],
       initial: 'deny',
     })

@@ -1,5 +1,5 @@
 import type { HostAnswers, HostQuestion } from '@jackfield/host'
-import { later } from '../forms/later.ts'
+import { laterChoice } from '../forms/later.ts'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
 import { folderLines, pathOf } from '../output/folders.ts'
 import type { Palette } from '../output/palette.ts'
@@ -25,7 +25,7 @@ export async function askRoots(
       { value: 'allow', label: roots.length === 1 ? 'Yes, share them' : 'Yes, all of them', key: 'y' },
       ...(roots.length === 1 ? [] : [{ value: 'some' as const, label: 'Only some', key: 's' }]),
       { value: 'deny', label: 'No', key: 'n' },
-      later(id, prompter),
+      laterChoice(id, prompter),
     ],
     initial: 'deny',
   })

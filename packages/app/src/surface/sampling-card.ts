@@ -1,6 +1,6 @@
 import type { HostQuestion } from '@jackfield/host'
 import type { CreateMessageParams, CreateMessageResult, SamplingMessage } from '@jackfield/sdk'
-import { block } from '../output/content.ts'
+import { blockText } from '../output/content.ts'
 import { exactJson } from '../output/exact.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
@@ -13,7 +13,7 @@ export function requestHeading(question: Of<'sampling-request'>, model: string, 
   const why = model === choice.model ? choice.why : 'you chose it'
   const others = choice.ranking.filter((entry) => entry.model !== model)
   const known = choice.ranking.some(({ score }) => score > 0)
-  const blanked = redactions.map(({ rule, count, at }) => `${count} × ${rule} (${at.join(', ')})`)
+  const redactionTexts = redactions.map(({ rule, count, at }) => `${count} × ${rule} (${at.join(', ')})`)
   return [
     `${palette.bold(oneLine(cause.server))} wants to use your model.`,
     ...(cause.tool === undefined ? [] : [palette.dim(`  during ${oneLine(cause.tool)}`)]),
@@ -28,7 +28,9 @@ export function requestHeading(question: Of<'sampling-request'>, model: string, 
     palette.dim(
       `  about ${estimate.inputTokens} input tokens, at most ${estimate.outputTokens} output tokens${price(estimate)}`,
     ),
-    ...(blanked.length === 0 ? [] : [palette.yellow(`  redacted before it is sent: ${blanked.join('; ')}`)]),
+    ...(redactionTexts.length === 0
+      ? []
+      : [palette.yellow(`  redacted before it is sent: ${redactionTexts.join('; ')}`)]),
     ...(context === undefined ? [] : [palette.yellow(`  ${contextLine(context)}`)]),
     ...(problem === undefined ? [] : [palette.red(`✗ this could not be sent: ${oneLine(problem)}`)]),
   ]
@@ -69,7 +71,7 @@ export function requestText(params: CreateMessageParams, palette: Palette): stri
 
 function messageText(message: SamplingMessage, palette: Palette): string {
   const blocks = Array.isArray(message.content) ? message.content : [message.content]
-  return `${palette.bold(`${message.role}:`)} ${blocks.map((entry) => block(entry, palette)).join('\n')}`
+  return `${palette.bold(`${message.role}:`)} ${blocks.map((entry) => blockText(entry, palette)).join('\n')}`
 }
 
 /** Which model answered, and its usage. */
@@ -95,5 +97,5 @@ export function resultText(result: CreateMessageResult, palette: Palette): strin
     result.stopReason === undefined || result.stopReason === 'endTurn'
       ? []
       : [palette.dim(`stopped: ${oneLine(result.stopReason)}`)]
-  return [...blocks.map((entry) => block(entry, palette)), ...why].join('\n')
+  return [...blocks.map((entry) => blockText(entry, palette)), ...why].join('\n')
 }

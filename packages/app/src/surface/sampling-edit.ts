@@ -1,4 +1,5 @@
 import type { CreateMessageParams, CreateMessageResult, SamplingMessage, Tool } from '@jackfield/sdk'
+import { isObject } from '../cli/arguments.ts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import { editJson, editText } from './edit.ts'
 
@@ -8,7 +9,7 @@ type Editable = Pick<
   'systemPrompt' | 'messages' | 'maxTokens' | 'temperature' | 'stopSequences' | 'tools' | 'toolChoice'
 >
 type Part = keyof Editable | 'all'
-type Read<T> = { value: T } | { problem: string }
+type ParseResult<T> = { value: T } | { problem: string }
 
 const parts: readonly { value: Part; label: string }[] = [
   { value: 'messages', label: 'The messages' },
@@ -22,7 +23,7 @@ const parts: readonly { value: Part; label: string }[] = [
 ]
 const names = parts.map(({ value }) => value)
 
-interface Editing {
+interface EditOptions {
   prompter: Prompter
   env: NodeJS.ProcessEnv
 }
@@ -31,7 +32,7 @@ interface Editing {
 export async function editRequest(
   params: CreateMessageParams,
   most: number,
-  editing: Editing,
+  editing: EditOptions,
 ): Promise<CreateMessageParams | Cancelled> {
   const part = await editing.prompter.select<Part>({
     message: 'Edit what?',
@@ -46,27 +47,30 @@ export async function editRequest(
     return text === '' ? others : { ...others, systemPrompt: text }
   }
   if (part === 'all') {
-    const changes = await editJson(editable(params), { ...editing, read: (value) => readAll(value, most) })
+    const changes = await editJson(editableParts(params), {
+      ...editing,
+      read: (value) => parseEdit(value, most),
+    })
     return changes === cancelled ? cancelled : withChanges(params, changes)
   }
   // Null means an omitted part, since JSON has no undefined.
   const value: unknown = params[part] ?? null
   const changed = await editJson(value, {
     ...editing,
-    read: (edited): Read<unknown> => {
-      const read = readAll({ ...editable(params), [part]: edited ?? undefined }, most)
+    read: (edited): ParseResult<unknown> => {
+      const read = parseEdit({ ...editableParts(params), [part]: edited ?? undefined }, most)
       return 'problem' in read ? read : { value: edited }
     },
   })
   if (changed === cancelled) return cancelled
-  const read = readAll({ ...editable(params), [part]: changed ?? undefined }, most)
+  const read = parseEdit({ ...editableParts(params), [part]: changed ?? undefined }, most)
   return 'problem' in read ? cancelled : withChanges(params, read.value)
 }
 
 /** Lets the user change a response: its text, or its content as JSON if it has other blocks. */
 export async function editResult(
   result: CreateMessageResult,
-  editing: Editing,
+  editing: EditOptions,
 ): Promise<CreateMessageResult | Cancelled> {
   const only = onlyText(result)
   if (only !== undefined) {
@@ -75,7 +79,7 @@ export async function editResult(
   }
   const content = await editJson(result.content, {
     ...editing,
-    read: (value): Read<CreateMessageResult['content']> =>
+    read: (value): ParseResult<CreateMessageResult['content']> =>
       isContent(value)
         ? { value }
         : { problem: 'it must be a content block with a "type", or a list of them.' },
@@ -89,7 +93,7 @@ function onlyText({ content }: CreateMessageResult): string | undefined {
   return blocks.length === 1 && only?.type === 'text' ? only.text : undefined
 }
 
-function editable(params: CreateMessageParams): Editable {
+function editableParts(params: CreateMessageParams): Editable {
   const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = params
   return {
     ...(systemPrompt !== undefined && { systemPrompt }),
@@ -114,8 +118,8 @@ function withChanges(params: CreateMessageParams, changes: Editable): CreateMess
 }
 
 /** Validates the edit; it may not exceed the server's token limit. */
-function readAll(value: unknown, most: number): Read<Editable> {
-  if (!isRecord(value)) return { problem: 'it must be a JSON object.' }
+function parseEdit(value: unknown, most: number): ParseResult<Editable> {
+  if (!isObject(value)) return { problem: 'it must be a JSON object.' }
   const unknownKey = Object.keys(value).find((key) => !names.some((name) => name === key && name !== 'all'))
   if (unknownKey !== undefined) return { problem: `"${unknownKey}" cannot be changed here.` }
   const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = value
@@ -158,10 +162,6 @@ function readAll(value: unknown, most: number): Read<Editable> {
   }
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isListOf<T>(value: unknown, is: (item: unknown) => item is T): value is T[] {
   return Array.isArray(value) && value.every(is)
 }
@@ -171,23 +171,23 @@ function isText(value: unknown): value is string {
 }
 
 function isMessage(value: unknown): value is SamplingMessage {
-  return isRecord(value) && (value.role === 'user' || value.role === 'assistant') && isContent(value.content)
+  return isObject(value) && (value.role === 'user' || value.role === 'assistant') && isContent(value.content)
 }
 
 function isContent(value: unknown): value is CreateMessageResult['content'] {
   const blocks: unknown[] = Array.isArray(value) ? value : [value]
-  return blocks.every((entry) => isRecord(entry) && typeof entry.type === 'string')
+  return blocks.every((entry) => isObject(entry) && typeof entry.type === 'string')
 }
 
 function isTool(value: unknown): value is Tool {
   return (
-    isRecord(value) &&
+    isObject(value) &&
     typeof value.name === 'string' &&
-    isRecord(value.inputSchema) &&
+    isObject(value.inputSchema) &&
     value.inputSchema.type === 'object'
   )
 }
 
 function isToolChoice(value: unknown): value is NonNullable<CreateMessageParams['toolChoice']> {
-  return isRecord(value) && [undefined, 'auto', 'required', 'none'].some((mode) => mode === value.mode)
+  return isObject(value) && [undefined, 'auto', 'required', 'none'].some((mode) => mode === value.mode)
 }

@@ -1,5 +1,5 @@
 import type { HostAnswers, HostQuestion } from '@jackfield/host'
-import { later } from '../forms/later.ts'
+import { laterChoice } from '../forms/later.ts'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -25,7 +25,7 @@ export async function reviewRequest(
   let { model } = question.choice
   let context = false
   prompter.say(requestHeading(question, model, palette))
-  let { all } = showText(requestText(params, palette), prompter)
+  let { all: isFullyShown } = showText(requestText(params, palette), prompter)
   for (;;) {
     const choice = await prompter.select<RequestChoice>({
       message: 'Send this to the model?',
@@ -36,7 +36,7 @@ export async function reviewRequest(
           label: context ? `Send, with the ${texts.length} texts of the conversation` : 'Send',
           key: 'y',
         },
-        ...(all ? [] : [{ value: 'show' as const, label: 'Show all of it', key: 's' }]),
+        ...(isFullyShown ? [] : [{ value: 'show' as const, label: 'Show all of it', key: 's' }]),
         { value: 'edit', label: 'Edit', key: 'e' },
         ...(question.choice.ranking.length > 1
           ? [{ value: 'model' as const, label: 'Another model', key: 'm' }]
@@ -52,8 +52,8 @@ export async function reviewRequest(
                   : `Review the ${texts.length} texts of the conversation and add them`,
               },
             ]),
-        ...lasting(`Send, and skip review of requests of ${server}`),
-        later(question.id, prompter),
+        ...rememberOptions(`Send, and skip review of requests of ${server}`),
+        laterChoice(question.id, prompter),
       ],
       initial: 'deny',
     })
@@ -66,26 +66,26 @@ export async function reviewRequest(
           ...(params !== question.params && { params }),
           ...(model !== question.choice.model && { model }),
           ...(context && { context }),
-          ...remember(choice),
+          ...rememberAnswer(choice),
         }
       case 'show':
         prompter.say(requestText(params, palette).split('\n'))
-        all = true
+        isFullyShown = true
         break
       case 'edit': {
         const edited = await editRequest(params, question.params.maxTokens, { prompter, env })
         if (edited === cancelled) break
         params = edited
-        ;({ all } = showText(requestText(params, palette), prompter))
+        ;({ all: isFullyShown } = showText(requestText(params, palette), prompter))
         break
       }
       case 'model':
-        model = (await otherModel(question, prompter)) ?? model
+        model = (await askModel(question, prompter)) ?? model
         prompter.say([`Model: ${palette.bold(oneLine(model))}`])
         break
       case 'context':
         context = !context
-        if (context) prompter.say(requestText(asMessages(texts), palette).split('\n').slice(1))
+        if (context) prompter.say(requestText(textsAsRequest(texts), palette).split('\n').slice(1))
         break
       case 'deny':
         return { verdict: 'deny' }
@@ -104,7 +104,7 @@ export async function reviewResult(
 ): Promise<HostAnswers['sampling-result'] | undefined> {
   const server = oneLine(question.cause.server, 40)
   const answers = [...(question.earlier ?? []).map((one) => one.result), question.result]
-  let chosen = answers.length - 1
+  let chosenIndex = answers.length - 1
   let { result } = question
   prompter.say(resultHeading(question, palette))
   let { all } = showText(resultText(result, palette), prompter)
@@ -123,8 +123,8 @@ export async function reviewResult(
         ...(answers.length > 1
           ? [{ value: 'earlier' as const, label: `Compare the ${answers.length} answers`, key: 'c' }]
           : []),
-        ...lasting(`Return it, and skip review of responses to ${server}`),
-        later(question.id, prompter),
+        ...rememberOptions(`Return it, and skip review of responses to ${server}`),
+        laterChoice(question.id, prompter),
       ],
       initial: 'deny',
     })
@@ -134,9 +134,9 @@ export async function reviewResult(
       case 'allow-always':
         return {
           verdict: 'allow',
-          ...(chosen < answers.length - 1 && { chosen }),
-          ...(result !== answers[chosen] && { result }),
-          ...remember(choice),
+          ...(chosenIndex < answers.length - 1 && { chosen: chosenIndex }),
+          ...(result !== answers[chosenIndex] && { result }),
+          ...rememberAnswer(choice),
         }
       case 'show':
         prompter.say(resultText(result, palette).split('\n'))
@@ -162,17 +162,17 @@ export async function reviewResult(
             label: `Answer ${at + 1}`,
             hint: oneLine(one.model),
           })),
-          initial: String(chosen),
+          initial: String(chosenIndex),
         })
         if (n === cancelled) break
-        chosen = Number(n)
-        result = answers[chosen] ?? question.result
+        chosenIndex = Number(n)
+        result = answers[chosenIndex] ?? question.result
         break
       }
       case 'again':
         return { verdict: 'regenerate' }
       case 'model': {
-        const model = await otherModel(question, prompter)
+        const model = await askModel(question, prompter)
         if (model === undefined) break
         return { verdict: 'regenerate', model }
       }
@@ -184,7 +184,7 @@ export async function reviewResult(
   }
 }
 
-function lasting(label: string): { value: Remembering; label: string; hint: string; key?: string }[] {
+function rememberOptions(label: string): { value: Remembering; label: string; hint: string; key?: string }[] {
   const hint = 'within the budget of the server; revoke it with jackfield sampling'
   return [
     { value: 'allow-conversation', label: `${label} until the end of this conversation`, hint, key: 'a' },
@@ -192,12 +192,12 @@ function lasting(label: string): { value: Remembering; label: string; hint: stri
   ]
 }
 
-function remember(choice: 'allow' | Remembering): { remember?: 'conversation' | 'always' } {
+function rememberAnswer(choice: 'allow' | Remembering): { remember?: 'conversation' | 'always' } {
   if (choice === 'allow') return {}
   return { remember: choice === 'allow-always' ? 'always' : 'conversation' }
 }
 
-async function otherModel(
+async function askModel(
   { choice }: Pick<Of<'sampling-request'>, 'choice'>,
   prompter: Prompter,
 ): Promise<string | undefined> {
@@ -213,7 +213,7 @@ async function otherModel(
   return chosen === cancelled ? undefined : chosen
 }
 
-function asMessages(texts: readonly { text: string }[]): Of<'sampling-request'>['params'] {
+function textsAsRequest(texts: readonly { text: string }[]): Of<'sampling-request'>['params'] {
   return {
     messages: [{ role: 'user', content: texts.map(({ text }) => ({ type: 'text', text })) }],
     maxTokens: 1,

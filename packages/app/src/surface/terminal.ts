@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { ConfigInput, HostQuestion, Surface } from '@jackfield/host'
 import { type JsonObject, McpError, type Tool } from '@jackfield/sdk'
-import { answerWith } from '../forms/later.ts'
+import { respondCommand } from '../forms/later.ts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import type { ScreenView } from '../forms/screen.ts'
 import { paletteFor } from '../output/palette.ts'
@@ -118,7 +118,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         if (answer === undefined && !signal.aborted)
           prompter.say([
             'Left in the inbox. The request continues once it is answered, in any window:',
-            `  ${answerWith(question.id, options.store)}`,
+            `  ${respondCommand(question.id, options.store)}`,
           ])
         return answer
       },

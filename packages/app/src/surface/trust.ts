@@ -1,5 +1,5 @@
 import { type HostAnswers, type HostQuestion, makeVisible } from '@jackfield/host'
-import { later } from '../forms/later.ts'
+import { laterChoice } from '../forms/later.ts'
 import type { Prompter } from '../forms/prompter.ts'
 import { changeLines, findingLines } from '../output/definitions.ts'
 import type { Palette } from '../output/palette.ts'
@@ -22,26 +22,26 @@ export async function askDefinitionChanges(
     ...findingLines(findings, palette),
   ])
   const whole = changeLines(changes, palette).join('\n')
-  let { all } = showText(whole, prompter)
+  let { all: isFullyShown } = showText(whole, prompter)
   for (;;) {
     const choice = await prompter.select({
       message: 'The definitions shown here are disabled. Accept them?',
       options: [
         {
-          ...later(id, prompter),
+          ...laterChoice(id, prompter),
           label: 'Decide later',
           hint: 'it stays disabled, and the question in the inbox',
         },
         { value: 'accept', label: 'Accept it as it is now' },
         { value: 'block', label: 'Block it', hint: 'until it changes again' },
-        ...(all ? [] : [{ value: 'show', label: 'Show all of it' }]),
+        ...(isFullyShown ? [] : [{ value: 'show', label: 'Show all of it' }]),
       ],
       initial: 'later',
     })
     if (choice === 'accept' || choice === 'block') return { verdict: choice }
     if (choice !== 'show') return undefined
     prompter.say(whole.split('\n'))
-    all = true
+    isFullyShown = true
   }
 }
 
@@ -75,7 +75,7 @@ export async function askStart(
     options: [
       { value: 'deny', label: 'No', key: 'n' },
       { value: 'allow', label: 'Yes', hint: 'asked again when it changes', key: 'y' },
-      later(id, prompter),
+      laterChoice(id, prompter),
     ],
     initial: 'deny',
   })

@@ -1,13 +1,13 @@
 import { type HostAnswers, type HostQuestion, planForm, type QuestionKind } from '@jackfield/host'
 import type { ElicitResult, ElicitSchema, ElicitValue } from '@jackfield/sdk'
 import { checkElicitContent, fillDefaults } from '@jackfield/sdk/internal'
-import { argumentsFrom, jsonArguments } from '../cli/arguments.ts'
+import { parseArguments, parseJsonArguments } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
 import { isSecretInput } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 /** An answer given on a command line. */
-export interface AnswerWords {
+export interface WrittenAnswerOptions {
   /** Form values as key=value. */
   accept?: true | string[]
   decline?: boolean
@@ -24,9 +24,9 @@ export interface AnswerWords {
 const verbs = ['accept', 'decline', 'cancel', 'allow', 'deny'] as const
 
 /** The given answer; undefined if there is none. Throws a usage error if it does not fit the question. */
-export function answerFrom(
+export function answerFromOptions(
   question: HostQuestion,
-  words: AnswerWords,
+  words: WrittenAnswerOptions,
 ): HostAnswers[QuestionKind] | undefined {
   const [verb, ...more] = verbs.filter((name) => words[name] !== undefined)
   if (verb === undefined) return undefined
@@ -34,8 +34,8 @@ export function answerFrom(
     throw usageError(`--${verb} and --${more.join(', --')} contradict each other. Give one.`)
   const { kind } = question
   if (kind === 'elicitation') {
-    if (verb === 'accept') return accepted(question, words)
-    if (verb === 'decline' || verb === 'cancel') return { action: verb, ...reasonOf(words) }
+    if (verb === 'accept') return acceptedForm(question, words)
+    if (verb === 'decline' || verb === 'cancel') return { action: verb, ...reasonOption(words) }
     throw usageError('A server asks for input here: answer with --accept, --decline or --cancel.')
   }
   if (kind === 'input') {
@@ -51,8 +51,8 @@ export function answerFrom(
   }
   switch (kind) {
     case 'approval':
-      if (verb === 'deny') return { verdict: verb, ...reasonOf(words) }
-      return { verdict: verb, ...(words.args !== undefined && { arguments: jsonArguments(words.args) }) }
+      if (verb === 'deny') return { verdict: verb, ...reasonOption(words) }
+      return { verdict: verb, ...(words.args !== undefined && { arguments: parseJsonArguments(words.args) }) }
     case 'drift':
       return { verdict: verb === 'allow' ? 'accept' : 'block' }
     case 'app': {
@@ -65,12 +65,15 @@ export function answerFrom(
     case 'login':
       return verb === 'allow' ? { verdict: verb } : { verdict: verb }
     default:
-      return verb === 'allow' ? { verdict: verb } : { verdict: verb, ...reasonOf(words) }
+      return verb === 'allow' ? { verdict: verb } : { verdict: verb, ...reasonOption(words) }
   }
 }
 
 /** The value of an input from `--accept value=…`. */
-function writtenValue({ input }: Extract<HostQuestion, { kind: 'input' }>, { accept }: AnswerWords): string {
+function writtenValue(
+  { input }: Extract<HostQuestion, { kind: 'input' }>,
+  { accept }: WrittenAnswerOptions,
+): string {
   const given = Array.isArray(accept) ? accept : []
   if (isSecretInput(input) && given.length > 0) {
     throw usageError(
@@ -84,18 +87,18 @@ function writtenValue({ input }: Extract<HostQuestion, { kind: 'input' }>, { acc
   return value
 }
 
-function accepted(
+function acceptedForm(
   { params, cause }: Extract<HostQuestion, { kind: 'elicitation' }>,
-  { accept, sendSecretsAsPlainText = false }: AnswerWords,
+  { accept, sendSecretsAsPlainText = false }: WrittenAnswerOptions,
 ): ElicitResult {
-  const given = Array.isArray(accept) ? accept : []
+  const assignments = Array.isArray(accept) ? accept : []
   if (params.mode === 'url') {
-    if (given.length > 0) throw usageError('A visit to a page has no values: write --accept alone.')
+    if (assignments.length > 0) throw usageError('A visit to a page has no values: write --accept alone.')
     return { action: 'accept' }
   }
   const { requestedSchema } = params
   const content = Object.fromEntries(
-    Object.entries(argumentsFrom(given, { ...requestedSchema, additionalProperties: false })).map(
+    Object.entries(parseArguments(assignments, { ...requestedSchema, additionalProperties: false })).map(
       ([key, value]) => {
         if (!isElicitValue(value))
           throw usageError(`${key} must be a text, a number, yes or no, or several texts.`)
@@ -104,8 +107,8 @@ function accepted(
     ),
   )
   const filled = fillDefaults(requestedSchema, content)
-  const fault = checkElicitContent(requestedSchema, filled)
-  if (fault !== undefined) throw usageError(`The answer does not fit the form: ${oneLine(fault)}.`)
+  const problem = checkElicitContent(requestedSchema, filled)
+  if (problem !== undefined) throw usageError(`The answer does not fit the form: ${oneLine(problem)}.`)
   if (!sendSecretsAsPlainText) refuseSecrets(requestedSchema, params.message, filled, cause.server)
   return { action: 'accept', content: filled }
 }
@@ -135,6 +138,6 @@ function isElicitValue(value: unknown): value is ElicitValue {
   )
 }
 
-function reasonOf({ reason }: AnswerWords): { reason?: string } {
+function reasonOption({ reason }: WrittenAnswerOptions): { reason?: string } {
   return reason === undefined ? {} : { reason }
 }

@@ -2,7 +2,7 @@ import type { LibraryEntry, LibraryPrompt } from '@jackfield/host'
 import { channelPair, createHostClient } from '@jackfield/host/client'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { atEnd, mentionsIn, typeahead } from '../../src/chat/attach.ts'
+import { completionTarget, mentionsIn, typeahead } from '../../src/chat/attach.ts'
 
 const prompt = (server: string, name: string, args: [string, boolean][] = []): LibraryPrompt => ({
   server,
@@ -132,7 +132,7 @@ test('a completion replaces an end of the line, for any input', async () => {
     fc.asyncProperty(fc.array(part, { maxLength: 8 }), async (parts) => {
       const line = parts.join('')
       const found = await typeahead(line, client, servers)
-      expect(found === undefined).toBe(atEnd(line, prompts) === undefined)
+      expect(found === undefined).toBe(completionTarget(line, prompts) === undefined)
       if (found !== undefined) expect(found.from).toBeLessThanOrEqual(line.length)
     }),
   )

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readLine, splitWords } from '../../src/chat/slash.ts'
+import { parseLine, splitWords } from '../../src/chat/slash.ts'
 
 test.each([
   ['', { kind: 'empty' }],
@@ -12,7 +12,7 @@ test.each([
     { kind: 'command', name: 'travel.plan-vacation', words: ['destination=Rio de Janeiro', 'days=7'] },
   ],
 ])('%s is parsed', (line, expected) => {
-  expect(readLine(line)).toEqual(expected)
+  expect(parseLine(line)).toEqual(expected)
 })
 
 describe('words', () => {

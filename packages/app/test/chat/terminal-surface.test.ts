@@ -64,7 +64,7 @@ describe('Ctrl+C between two lines', () => {
     await tick()
     stdin.write('hello\r')
     await line
-    const { signal } = surface.turn()
+    const { signal } = surface.startTurn()
     interrupts.at(-1)?.()
     expect([signal.aborted, left()]).toEqual([true, 0])
     interrupts.at(-1)?.()
@@ -87,13 +87,13 @@ describe('a line typed at a terminal', () => {
 
   test('is not requested while a second question follows immediately', async () => {
     const { surface, lock, stdin, seen, tick } = terminal()
-    lock.asking(true)
+    lock.setAsking(true)
     const line = surface.readLine('› ')
-    lock.asking(false)
-    lock.asking(true)
+    lock.setAsking(false)
+    lock.setAsking(true)
     await tick()
     expect(seen()).not.toContain('›')
-    lock.asking(false)
+    lock.setAsking(false)
     await tick()
     expect(seen()).toContain('›')
     stdin.write('hello\r')
@@ -106,9 +106,9 @@ describe('a line typed at a terminal', () => {
     await tick()
     stdin.write('hel')
     await tick()
-    lock.asking(true)
+    lock.setAsking(true)
     await tick()
-    lock.asking(false)
+    lock.setAsking(false)
     await tick()
     stdin.write('lo\r')
     expect(await line).toBe('hello')
@@ -116,11 +116,11 @@ describe('a line typed at a terminal', () => {
 
   test('waits until no question has the lock', async () => {
     const { surface, lock, stdin, seen, tick } = terminal()
-    lock.asking(true)
+    lock.setAsking(true)
     const line = surface.readLine('PROMPT ')
     await tick()
     expect(seen()).not.toContain('PROMPT')
-    lock.asking(false)
+    lock.setAsking(false)
     await tick()
     expect(seen()).toContain('PROMPT')
     stdin.write('ok\r')
@@ -168,7 +168,7 @@ describe('a line typed at a terminal', () => {
 
 test('Ctrl+C during a turn stops only that turn', () => {
   const { surface, interrupts } = terminal()
-  const { signal, done } = surface.turn()
+  const { signal, done } = surface.startTurn()
   interrupts.at(-1)?.()
   expect(signal.aborted).toBe(true)
   done()

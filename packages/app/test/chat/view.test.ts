@@ -2,7 +2,7 @@ import picocolors from 'picocolors'
 import { expect, test } from 'vitest'
 import type { CallEnd, CallEvent } from '../../src/chat/conversation-view.ts'
 import type { ChatEvent, ChatSurface } from '../../src/chat/surface.ts'
-import { turnView, writeLateResult } from '../../src/chat/view.ts'
+import { createTurnView, writeLateResult } from '../../src/chat/view.ts'
 
 const id = '7244c9a7-0000-4000-8000-000000000000'
 const start: CallEvent = {
@@ -27,7 +27,7 @@ function surface(more: Partial<ChatSurface> = {}) {
     columns: () => 60,
     write: (text) => written.push(text),
     readLine: async () => undefined,
-    turn: () => ({ signal: new AbortController().signal, done: () => {} }),
+    startTurn: () => ({ signal: new AbortController().signal, done: () => {} }),
     ...more,
   }
   return { surface: made, written }
@@ -35,7 +35,7 @@ function surface(more: Partial<ChatSurface> = {}) {
 
 test('a call with a deferred question is one line that fits and says how to answer it, and so is its result', () => {
   const { surface: shown, written } = surface({ live: (line, over) => written.push(over ? `${line}\n` : '') })
-  const view = turnView(shown, 'test', () => 0, new AbortController().signal)
+  const view = createTurnView(shown, 'test', () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)
   writeLateResult(ended, shown)
@@ -51,7 +51,7 @@ test('a call with a deferred question is one line that fits and says how to answ
 test('a program receives the events of a deferred call and of its result', () => {
   const events: ChatEvent[] = []
   const { surface: recorded } = surface({ emit: (event) => events.push(event) })
-  const view = turnView(recorded, 'test', () => 0, new AbortController().signal)
+  const view = createTurnView(recorded, 'test', () => 0, new AbortController().signal)
   view.call(start)
   view.call(later)
   writeLateResult(ended, recorded)

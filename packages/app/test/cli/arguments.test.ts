@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  argumentsFrom,
-  jsonArguments,
-  requireAll,
-  textArguments,
-  unnamedArguments,
+  parseArguments,
+  parseJsonArguments,
+  parseTextArguments,
+  requireArguments,
+  undeclaredArguments,
 } from '../../src/cli/arguments.ts'
 
 const schema = {
@@ -58,15 +58,15 @@ describe('key=value', () => {
     ['filter:=[1]', { filter: [1] }],
     ['city=@@home', { city: '@home' }],
   ])('%s', (word, args) => {
-    expect(argumentsFrom([word], schema)).toEqual(args)
+    expect(parseArguments([word], schema)).toEqual(args)
   })
 
   test('a repeated key makes an array where the schema allows one', () => {
-    expect(argumentsFrom(['tags=a', 'tags=b', 'sizes=1', 'sizes=2'], schema)).toEqual({
+    expect(parseArguments(['tags=a', 'tags=b', 'sizes=1', 'sizes=2'], schema)).toEqual({
       tags: ['a', 'b'],
       sizes: [1, 2],
     })
-    expect(() => argumentsFrom(['city=a', 'city=b'], schema)).toThrow('city is given 2 times')
+    expect(() => parseArguments(['city=a', 'city=b'], schema)).toThrow('city is given 2 times')
   })
 
   test.each([
@@ -85,29 +85,29 @@ describe('key=value', () => {
     ['plain', '"plain" is not an argument'],
     ['city=@/nowhere/at/all', 'city: the file "/nowhere/at/all" cannot be read'],
   ])('%s is rejected with the reason', (word, words) => {
-    expect(() => argumentsFrom([word], schema)).toThrow(words)
+    expect(() => parseArguments([word], schema)).toThrow(words)
   })
 
   test('@file is replaced by the file contents, parsed by the type', () => {
     const folder = mkdtempSync(join(tmpdir(), 'args-'))
     writeFileSync(join(folder, 'a.txt'), 'line 1\nline 2')
     writeFileSync(join(folder, 'a.json'), '{"a":[1]}')
-    expect(argumentsFrom([`city=@${folder}/a.txt`, `filter=@${folder}/a.json`], schema)).toEqual({
+    expect(parseArguments([`city=@${folder}/a.txt`, `filter=@${folder}/a.json`], schema)).toEqual({
       city: 'line 1\nline 2',
       filter: { a: [1] },
     })
-    expect(jsonArguments(`@${folder}/a.json`)).toEqual({ a: [1] })
+    expect(parseJsonArguments(`@${folder}/a.json`)).toEqual({ a: [1] })
   })
 
   test('a key that is not in the schema is text if additional properties are allowed', () => {
-    expect(argumentsFrom(['x=1'], { type: 'object' })).toEqual({ x: '1' })
+    expect(parseArguments(['x=1'], { type: 'object' })).toEqual({ x: '1' })
   })
 
   test('any text is preserved as a string argument, whatever its key', () => {
     fc.assert(
       fc.property(fc.string(), fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_.-]*$/), (text, key) => {
         fc.pre(!text.startsWith('@'))
-        const made = argumentsFrom([`${key}=${text}`], {
+        const made = parseArguments([`${key}=${text}`], {
           type: 'object',
           properties: Object.fromEntries([[key, { type: 'string' }]]),
         })
@@ -117,44 +117,44 @@ describe('key=value', () => {
   })
 
   test('a key named like an inherited property is an ordinary argument', () => {
-    const made = argumentsFrom(['__proto__=x', 'constructor=y'], { type: 'object' })
+    const made = parseArguments(['__proto__=x', 'constructor=y'], { type: 'object' })
     expect(Object.entries(made)).toEqual([
       ['__proto__', 'x'],
       ['constructor', 'y'],
     ])
-    expect(() => argumentsFrom(['constructor=y'], schema)).toThrow('no argument "constructor"')
+    expect(() => parseArguments(['constructor=y'], schema)).toThrow('no argument "constructor"')
   })
 })
 
 test('--args is one JSON object', () => {
-  expect(jsonArguments('{"a":1}')).toEqual({ a: 1 })
-  expect(() => jsonArguments('[1]')).toThrow('must be a JSON object')
-  expect(() => jsonArguments('{')).toThrow('not valid JSON')
+  expect(parseJsonArguments('{"a":1}')).toEqual({ a: 1 })
+  expect(() => parseJsonArguments('[1]')).toThrow('must be a JSON object')
+  expect(() => parseJsonArguments('{')).toThrow('not valid JSON')
 })
 
 test('missing arguments are named with their types', () => {
-  expect(() => requireAll({}, schema)).toThrow('Missing arguments:\n  city: Where to\n  days')
-  expect(() => requireAll({ city: 'x' }, schema)).toThrow('Missing argument:\n  days')
-  requireAll({ city: 'x', days: 1 }, schema)
+  expect(() => requireArguments({}, schema)).toThrow('Missing arguments:\n  city: Where to\n  days')
+  expect(() => requireArguments({ city: 'x' }, schema)).toThrow('Missing argument:\n  days')
+  requireArguments({ city: 'x', days: 1 }, schema)
 })
 
 test('unknown arguments are detected, unless the schema may allow them in another way', () => {
   const properties = { city: { type: 'string' } }
   const given = { city: 'Oslo', ctiy: 'Oslo' }
-  expect(unnamedArguments(given, { type: 'object', properties })).toEqual(['ctiy'])
-  expect(unnamedArguments({ toString: 1 }, { type: 'object', properties })).toEqual(['toString'])
+  expect(undeclaredArguments(given, { type: 'object', properties })).toEqual(['ctiy'])
+  expect(undeclaredArguments({ toString: 1 }, { type: 'object', properties })).toEqual(['toString'])
   for (const more of [
     { additionalProperties: true },
     { additionalProperties: { type: 'string' } },
     { patternProperties: { '^c': {} } },
     { anyOf: [{ properties: { ctiy: {} } }] },
   ]) {
-    expect(unnamedArguments(given, { type: 'object', properties, ...more })).toEqual([])
+    expect(undeclaredArguments(given, { type: 'object', properties, ...more })).toEqual([])
   }
-  expect(unnamedArguments(given, { type: 'object' })).toEqual([])
+  expect(undeclaredArguments(given, { type: 'object' })).toEqual([])
 })
 
 test("a prompt's arguments are text", () => {
-  expect(textArguments(['a=1', 'b=x y'])).toEqual({ a: '1', b: 'x y' })
-  expect(() => textArguments(['a:=1'])).toThrow('prompt arguments are text')
+  expect(parseTextArguments(['a=1', 'b=x y'])).toEqual({ a: '1', b: 'x y' })
+  expect(() => parseTextArguments(['a:=1'])).toThrow('prompt arguments are text')
 })

@@ -2,7 +2,7 @@ import { mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { delimiter, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { differing, digests } from '../../src/daemon/environment.ts'
+import { differingVariables, environmentDigests } from '../../src/daemon/environment.ts'
 import { run, runProcess, tempFolder } from './jackfield.ts'
 
 /** A server in one file, of the SDK, with these tools. */
@@ -185,8 +185,8 @@ describe('the variables of the host process', () => {
 
   test('are the same with npx and without', () => {
     const npx = inNpm(tempFolder())
-    expect(differing(plain, digests(npx, names, ['node']))).toEqual([])
-    expect(differing(npx, digests(plain, names, ['node']))).toEqual([])
+    expect(differingVariables(plain, environmentDigests(npx, names, ['node']))).toEqual([])
+    expect(differingVariables(npx, environmentDigests(plain, names, ['node']))).toEqual([])
   })
 
   test('differ where npm adds a program of a server, or a value was chosen', () => {
@@ -195,11 +195,11 @@ describe('the variables of the host process', () => {
     mkdirSync(bin, { recursive: true })
     writeFileSync(join(bin, 'tsx'), '')
     const npx = inNpm(cwd)
-    expect(differing(plain, digests(npx, names, ['tsx']))).toEqual(['PATH (tsx)'])
-    expect(differing(npx, digests(plain, names, ['tsx']))).toEqual(['PATH (tsx)'])
+    expect(differingVariables(plain, environmentDigests(npx, names, ['tsx']))).toEqual(['PATH (tsx)'])
+    expect(differingVariables(npx, environmentDigests(plain, names, ['tsx']))).toEqual(['PATH (tsx)'])
     const chosen = { ...npx, npm_config_cache: '/elsewhere' }
-    expect(differing(plain, digests(chosen, names))).toEqual(['npm_config_cache'])
+    expect(differingVariables(plain, environmentDigests(chosen, names))).toEqual(['npm_config_cache'])
     const further = { ...plain, PATH: ['/opt/bin', plain.PATH].join(delimiter) }
-    expect(differing(further, digests(plain, names))).toEqual(['PATH'])
+    expect(differingVariables(further, environmentDigests(plain, names))).toEqual(['PATH'])
   })
 })

@@ -295,10 +295,10 @@ describe('any form', () => {
         }
         const given = Object.fromEntries(model.values())
         const fault = checkElicitContent(form, fillDefaults(form, given))
-        if (!model.showFaults())
+        if (!model.showErrors())
           expect(finishForm(form, given)).toEqual({ content: fillDefaults(form, given) })
         else if (plan.fields.every((_, n) => model.line(n) === undefined)) expect(fault).toBeDefined()
-        if (fault !== undefined) expect(plan.fields.some((_, n) => model.fault(n) !== undefined)).toBe(true)
+        if (fault !== undefined) expect(plan.fields.some((_, n) => model.error(n) !== undefined)).toBe(true)
       }),
       { numRuns: 300 },
     )

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createFlow, fitting, flowed } from '../../src/output/flow.ts'
+import { createFlow, truncate, wrapText } from '../../src/output/flow.ts'
 import { widthOf } from '../../src/output/width.ts'
 
 const words = fc
@@ -18,7 +18,7 @@ describe('streamed text', () => {
   test('fits the width, is indented, and loses nothing but spaces', () => {
     fc.assert(
       fc.property(words, fc.integer({ min: 14, max: 90 }), fc.constantFrom(0, 2), (text, columns, indent) => {
-        const lines = flowed(text, columns, indent).split('\n')
+        const lines = wrapText(text, columns, indent).split('\n')
         for (const line of lines) {
           expect(widthOf(stripVTControlCharacters(line))).toBeLessThanOrEqual(columns)
           if (line !== '') expect(line.startsWith(' '.repeat(indent))).toBe(true)
@@ -38,21 +38,21 @@ describe('streamed text', () => {
         const flow = createFlow({ write, columns: () => 20 })
         for (const piece of pieces) flow.push(piece)
         flow.end()
-        expect(written).toBe(flowed(pieces.join(''), 20))
+        expect(written).toBe(wrapText(pieces.join(''), 20))
       }),
     )
   })
 
   test('breaks at words, indents lists, and keeps code blocks', () => {
     const text = 'one two three four\n- five six seven eight\n```\nnine   ten eleven twelve\n```'
-    expect(flowed(text, 14).split('\n')).toEqual([
+    expect(wrapText(text, 14).split('\n')).toEqual([
       ...['one two three', 'four', '- five six', '  seven eight'],
       ...['```', 'nine   ten ele', 'ven twelve', '```'],
     ])
   })
 
   test('is distinguishable from other lines when it continues', () => {
-    expect(flowed('one two three fourteenletters', 10, 0, 2).split('\n')).toEqual([
+    expect(wrapText('one two three fourteenletters', 10, 0, 2).split('\n')).toEqual([
       ...['one two', '  three', '  fourteen', '  letters'],
     ])
   })
@@ -77,8 +77,8 @@ describe('streamed text', () => {
   })
 
   test('is cut to one line where it must fit', () => {
-    expect(fitting('abcdef', 4)).toBe('abc…')
-    expect(fitting('漢字漢字', 5)).toBe('漢字…')
-    expect(fitting('abc', 3)).toBe('abc')
+    expect(truncate('abcdef', 4)).toBe('abc…')
+    expect(truncate('漢字漢字', 5)).toBe('漢字…')
+    expect(truncate('abc', 3)).toBe('abc')
   })
 })

@@ -2,12 +2,12 @@ import fc from 'fast-check'
 import picocolors from 'picocolors'
 import { describe, expect, test } from 'vitest'
 import {
-  block,
-  pretty,
+  blockText,
+  formatBytes,
+  prettyJson,
   printedResult,
   promptResult,
   readResult,
-  size,
   toolResult,
 } from '../../src/output/content.ts'
 import { paletteFor } from '../../src/output/palette.ts'
@@ -110,18 +110,27 @@ describe('wrapping', () => {
 
 describe('content', () => {
   test('prints text as it is, and bytes as type and size', () => {
-    expect(block({ type: 'text', text: 'a\u001b[31mb' }, palette)).toBe('ab')
-    expect(block({ type: 'image', data: 'A'.repeat(16_400), mimeType: 'image/png' }, palette)).toBe(
+    expect(blockText({ type: 'text', text: 'a\u001b[31mb' }, palette)).toBe('ab')
+    expect(blockText({ type: 'image', data: 'A'.repeat(16_400), mimeType: 'image/png' }, palette)).toBe(
       '[image/png, 12.3 kB]',
     )
-    expect(block({ type: 'audio', data: 'AAA=', mimeType: 'audio/wav' }, palette)).toBe('[audio/wav, 2 B]')
+    expect(blockText({ type: 'audio', data: 'AAA=', mimeType: 'audio/wav' }, palette)).toBe(
+      '[audio/wav, 2 B]',
+    )
     expect(
-      block({ type: 'resource_link', uri: 'a://b', name: 'b', mimeType: 'text/plain', size: 1234 }, palette),
+      blockText(
+        { type: 'resource_link', uri: 'a://b', name: 'b', mimeType: 'text/plain', size: 1234 },
+        palette,
+      ),
     ).toBe('a://b  b (text/plain, 1.2 kB)')
-    expect(block({ type: 'resource', resource: { uri: 'a://b', blob: 'AAAA' } }, palette)).toBe(
+    expect(blockText({ type: 'resource', resource: { uri: 'a://b', blob: 'AAAA' } }, palette)).toBe(
       '── a://b\n[application/octet-stream, 3 B]',
     )
-    expect([size(999), size(1000), size(2_000_000)]).toEqual(['999 B', '1.0 kB', '2.0 MB'])
+    expect([formatBytes(999), formatBytes(1000), formatBytes(2_000_000)]).toEqual([
+      '999 B',
+      '1.0 kB',
+      '2.0 MB',
+    ])
   })
 
   test('of a tool prints structured content once', () => {
@@ -139,7 +148,7 @@ describe('content', () => {
     expect(printedResult({ content: [{ type: 'text', text: 'One.' }], structuredContent }, palette)).toBe(
       'One.',
     )
-    expect(printedResult({ content: [], structuredContent }, palette)).toBe(pretty(structuredContent))
+    expect(printedResult({ content: [], structuredContent }, palette)).toBe(prettyJson(structuredContent))
     expect(toolResult({ content: [] }, palette)).toBe('(no content)')
   })
 

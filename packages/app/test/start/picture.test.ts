@@ -1,6 +1,6 @@
 import picocolors from 'picocolors'
 import { expect, test } from 'vitest'
-import { picture } from '../../src/start/picture.ts'
+import { transcriptPicture } from '../../src/start/picture.ts'
 import { createTranscript } from '../../src/start/transcript.ts'
 
 function recorded(columns?: number): { printed: string; svg: string } {
@@ -12,7 +12,7 @@ function recorded(columns?: number): { printed: string; svg: string } {
   transcript.heading('1. Begin')
   transcript.say('person', 'Person', `Fly <me> & "you"\u001b[31m ${'far '.repeat(40)}`)
   transcript.say('server', 'travel', 'Booked.', 'good')
-  return { printed, svg: picture(transcript.lines, 'npm start') }
+  return { printed, svg: transcriptPicture(transcript.lines, 'npm start') }
 }
 
 test('a transcript names each speaker once and wraps the text', () => {

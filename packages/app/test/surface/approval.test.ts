@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import picocolors from 'picocolors'
 import { describe, expect, test } from 'vitest'
 import { cancelled } from '../../src/forms/prompter.ts'
-import { exactJson, isPlainText } from '../../src/output/exact.ts'
+import { exactJson, isUnambiguous } from '../../src/output/exact.ts'
 import { askApproval } from '../../src/surface/approval.ts'
 import { askResult } from '../../src/surface/result.ts'
 import { type Scripted, scripted } from '../forms/prompter.ts'
@@ -214,7 +214,7 @@ describe('the card of a call', () => {
     ]) {
       expect(text).toContain(part)
     }
-    expect(isPlainText(text)).toBe(true)
+    expect(isUnambiguous(text)).toBe(true)
   })
 
   test('shows how much of long arguments is hidden, and can show all of it', async () => {
@@ -340,7 +340,7 @@ describe('the exact text of a value', () => {
       fc.property(value, fc.constantFrom(undefined, 2), (any, indent) => {
         const shown = exactJson(any, indent)
         expect(JSON.stringify(JSON.parse(shown))).toBe(JSON.stringify(any))
-        expect(isPlainText(shown)).toBe(true)
+        expect(isUnambiguous(shown)).toBe(true)
       }),
     )
   })

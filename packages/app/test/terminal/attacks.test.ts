@@ -2,10 +2,10 @@ import headless from '@xterm/headless'
 import picocolors from 'picocolors'
 import { expect, test } from 'vitest'
 import { attacks } from '../../../host/test/attacks/attacks.ts'
-import { notice } from '../../src/chat/notices.ts'
+import { noticeText } from '../../src/chat/notices.ts'
 import type { ChatSurface } from '../../src/chat/surface.ts'
-import { turnView } from '../../src/chat/view.ts'
-import { flowed } from '../../src/output/flow.ts'
+import { createTurnView } from '../../src/chat/view.ts'
+import { wrapText } from '../../src/output/flow.ts'
 import { MarkdownFlow } from '../../src/output/markdown-flow.ts'
 
 const columns = 60
@@ -44,7 +44,7 @@ function screen() {
       isLive = !over
     },
     readLine: async () => undefined,
-    turn: () => ({ signal: new AbortController().signal, done: () => {} }),
+    startTurn: () => ({ signal: new AbortController().signal, done: () => {} }),
   }
   const lines = async (): Promise<string[]> => {
     await new Promise<void>((resolve) => terminal.write(written.replaceAll('\n', '\r\n'), resolve))
@@ -59,7 +59,7 @@ function screen() {
 test.each(attacks('http://canary.test'))('$name: spoofs nothing on the screen', async ({ hostile }) => {
   const { surface, written, lines } = screen()
   surface.write('you › Hello\n')
-  const view = turnView(surface, 'test', () => 0, new AbortController().signal)
+  const view = createTurnView(surface, 'test', () => 0, new AbortController().signal)
   for (const [n, text] of texts(hostile).entries()) {
     view.text(text)
     view.call({ type: 'start', id: `${n}`, name: 'hostile__notes', arguments: { [text]: text } })
@@ -75,11 +75,11 @@ test.each(attacks('http://canary.test'))('$name: spoofs nothing on the screen', 
       denied: n % 3 === 0,
     })
     const output = [
-      notice({ type: 'log', server: 'hostile', level: 'error', data: text }),
-      notice({ type: 'progress', name: text, progress: 1, message: text }),
-      notice({ type: 'resource-updated', server: 'hostile', uri: text }),
+      noticeText({ type: 'log', server: 'hostile', level: 'error', data: text }),
+      noticeText({ type: 'progress', name: text, progress: 1, message: text }),
+      noticeText({ type: 'resource-updated', server: 'hostile', uri: text }),
     ]
-    for (const one of output) if (one !== undefined) surface.write(`${flowed(one, columns, 0, 2)}\n`)
+    for (const one of output) if (one !== undefined) surface.write(`${wrapText(one, columns, 0, 2)}\n`)
   }
   view.end(undefined)
   // Emoji may be joined by an invisible character.
