@@ -18,7 +18,7 @@ const signIn = document.querySelector<HTMLMetaElement>('meta[name=sign-in]')?.co
 function Gate({ reason }: { reason: 'login' | 'refused' | 'build' }): ReactNode {
   const t = useText()
   const isBuild = reason === 'build'
-  const act = (): void => {
+  const action = (): void => {
     if (isBuild) location.reload()
     else location.assign(`${signIn}${location.pathname}${location.search}`)
   }
@@ -28,7 +28,7 @@ function Gate({ reason }: { reason: 'login' | 'refused' | 'build' }): ReactNode 
       {(isBuild || !signIn) && <p>{t(`gate.${reason}`)}</p>}
       <p>
         {isBuild || signIn ? (
-          <Button look="primary" onClick={act}>
+          <Button look="primary" onClick={action}>
             {t(isBuild ? 'gate.reload' : 'remedy.signIn')}
           </Button>
         ) : (

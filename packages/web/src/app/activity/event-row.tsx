@@ -107,7 +107,7 @@ export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: nu
         className={style.summary}
         ref={(element) => element?.style.setProperty('--depth', String(depth))}
       >
-        <Summary of={event} most={200} />
+        <Summary event={event} maxCharacters={200} />
       </span>
       <span {...cell} className={style.server}>
         {server !== null && <bdi>{server}</bdi>}
@@ -124,7 +124,7 @@ export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: nu
 
 /** The time of day to the millisecond, in this place. */
 export function timeOf(iso: string): string {
-  const at = new Date(iso)
-  const two = (value: number): string => String(value).padStart(2, '0')
-  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}`
+  const date = new Date(iso)
+  const twoDigits = (value: number): string => String(value).padStart(2, '0')
+  return `${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}:${twoDigits(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }

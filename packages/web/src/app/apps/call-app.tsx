@@ -9,9 +9,9 @@ import { AppView } from './app-view.tsx'
 import style from './apps.module.css'
 
 /** Apps of a conversation that open by themselves. */
-const maxByThemselves = 3
+const maxAutoOpened = 3
 
-let openByThemselves = 0
+let autoOpened = 0
 
 /** The app of a call, if its tool has one. It opens by itself where the call is new, and otherwise on a click. */
 export function CallApp({
@@ -34,17 +34,19 @@ export function CallApp({
 }): ReactNode {
   const t = useText()
   const tools = useRead('catalog.tools', {}).data
-  const meant = meantBy(name, input)
-  const entry = plain<CatalogTool[] | undefined>(tools)?.find((one) => one.name === meant.name)
+  const calledTool = resolveCalledTool(name, input)
+  const entry = plain<CatalogTool[] | undefined>(tools)?.find(
+    (candidate) => candidate.name === calledTool.name,
+  )
   const uri = entry && appOf(entry.tool)
   const [isOpen, setOpen] = useState(false)
   const hasApp = uri !== undefined
   useEffect(() => {
-    if (!isNew || !hasApp || openByThemselves >= maxByThemselves) return
-    openByThemselves += 1
+    if (!isNew || !hasApp || autoOpened >= maxAutoOpened) return
+    autoOpened += 1
     setOpen(true)
     return () => {
-      openByThemselves -= 1
+      autoOpened -= 1
     }
   }, [isNew, hasApp])
   if (entry === undefined || uri === undefined) return null
@@ -63,7 +65,7 @@ export function CallApp({
       server={entry.server}
       conversation={conversation}
       activity={activity}
-      input={meant.input}
+      input={calledTool.input}
       result={isResult(result) ? result : undefined}
       cancelled={cancelled}
     />
@@ -71,12 +73,15 @@ export function CallApp({
 }
 
 /** The call that a `call_tool` of the tool search stands for. */
-function meantBy(name: string, input: unknown): { name: string; input: Readonly<Record<string, unknown>> } {
-  const given = isRecord(input) ? input : {}
-  const { name: inner, arguments: args = {} } = given
+function resolveCalledTool(
+  name: string,
+  input: unknown,
+): { name: string; input: Readonly<Record<string, unknown>> } {
+  const parameters = isRecord(input) ? input : {}
+  const { name: inner, arguments: args = {} } = parameters
   return name === 'call_tool' && typeof inner === 'string' && isRecord(args)
     ? { name: inner, input: args }
-    : { name, input: given }
+    : { name, input: parameters }
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

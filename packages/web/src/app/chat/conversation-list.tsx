@@ -8,7 +8,7 @@ import { Foreign } from '../text/foreign.tsx'
 import { plainText, type Wire } from '../text/foreign-type.ts'
 import { Search } from '../ui/ui.tsx'
 import style from './chat.module.css'
-import { ConversationDialog, type ConversationDialogKind, ConversationMenu } from './conversation-acts.tsx'
+import { ConversationDialog, type ConversationDialogKind, ConversationMenu } from './conversation-dialog.tsx'
 
 type Facts = Wire<ConversationFacts>
 
@@ -18,8 +18,8 @@ const dayMs = 86_400_000
 function grouped(all: readonly Facts[]): [group: 'today' | 'week' | 'before', rows: Facts[]][] {
   const midnight = new Date().setHours(0, 0, 0, 0)
   const groups = Map.groupBy(all, ({ lastAt }) => {
-    const at = Date.parse(lastAt)
-    return at >= midnight ? 'today' : at >= midnight - 6 * dayMs ? 'week' : 'before'
+    const lastMs = Date.parse(lastAt)
+    return lastMs >= midnight ? 'today' : lastMs >= midnight - 6 * dayMs ? 'week' : 'before'
   })
   return [...groups]
 }
@@ -81,7 +81,7 @@ function Row({ facts, isHere, waits }: { facts: Facts; isHere: boolean; waits: n
           {plainText(facts.title) === '' ? (
             t('chat.untitled')
           ) : (
-            <Foreign text={facts.title} most={80} inline />
+            <Foreign text={facts.title} maxCharacters={80} inline />
           )}
         </span>
         <small title={dateTime(facts.lastAt)}>

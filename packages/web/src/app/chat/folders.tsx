@@ -24,7 +24,7 @@ export function FoldersSection(): ReactNode {
           return (
             <li key={plainText(uri)} className={style.copy}>
               <span className={style.cut} title={plainText(uri).slice(0, 300)}>
-                <Foreign text={name ?? foreign(folderOf(plainText(uri)))} most={80} inline />
+                <Foreign text={name ?? foreign(folderOf(plainText(uri)))} maxCharacters={80} inline />
               </span>
               <p className={style.quiet}>
                 {seen === undefined || seen.length === 0

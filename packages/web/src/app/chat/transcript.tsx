@@ -76,7 +76,9 @@ export const Entry = memo(
           // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
           <Block key={n} block={block} by={entry.by} conversation={conversation} facts={facts} />
         ))}
-        {entry.by === 'person' && <PersonActs conversation={conversation} place={place} blocks={blocks} />}
+        {entry.by === 'person' && (
+          <MessageActions conversation={conversation} place={place} blocks={blocks} />
+        )}
         {entry.by === 'model' && blocks.every(isTextBlock) && (
           <div className={style.acts}>
             <CopyText blocks={blocks} />
@@ -120,7 +122,7 @@ function AttachedEntry({
       <summary>
         <FileText size={16} strokeWidth={1.5} aria-hidden="true" />
         <span className={style.attachedTitle}>
-          <Foreign text={title} most={80} inline />
+          <Foreign text={title} maxCharacters={80} inline />
         </span>
         <small>
           {server} · {t('library.tokens', { count: compact(tokens) })}
@@ -130,14 +132,14 @@ function AttachedEntry({
             t(by === 'host' ? 'chat.attachedByHost' : 'chat.attachedByYou')
           ) : (
             <>
-              {t('chat.attachedByHost')}: <HostText text={because} most={160} inline />
+              {t('chat.attachedByHost')}: <HostText text={because} maxCharacters={160} inline />
             </>
           )}
         </small>
       </summary>
       <div className={style.attachedContent}>
         <Link href={routes.resource.to(server, plainText(uri))}>
-          <Foreign text={uri} most={200} inline />
+          <Foreign text={uri} maxCharacters={200} inline />
         </Link>
         {children}
       </div>
@@ -160,7 +162,7 @@ function CopyText({ blocks }: { blocks: readonly unknown[] }): ReactNode {
   )
 }
 
-function PersonActs({
+function MessageActions({
   conversation,
   place,
   blocks,
@@ -208,7 +210,7 @@ function Block({
     if (by !== 'model')
       return (
         <div className={style.said}>
-          <Foreign text={foreign(block.text)} most={maxSaid} />
+          <Foreign text={foreign(block.text)} maxCharacters={maxSaid} />
         </div>
       )
     return <Markdown text={foreign(block.text)} />

@@ -39,7 +39,7 @@ export function FileDiff({
               {line.kind !== 'same' && <span className="hidden-text">{t(`diff.${line.kind}`)}</span>}
             </span>
             <span className={style.text}>
-              <Foreign text={foreign(line.text)} most={2_000} />
+              <Foreign text={foreign(line.text)} maxCharacters={2_000} />
             </span>
           </div>
         ),

@@ -23,7 +23,7 @@ import { pageBuild } from './session.ts'
 import { closeCodes, socketChannel } from './socket-channel.ts'
 
 /** Every kind of question has a card. */
-const kinds = [
+const questionKinds = [
   'approval',
   'result',
   'elicitation',
@@ -63,12 +63,12 @@ export class HostConnection {
           this.client.close()
         }),
       onState: ({ state }) => {
-        if (state === 'connected') this.#attach()
+        if (state === 'connected') this.#attachSurface()
         for (const listener of this.#listeners) listener()
       },
     })
-    this.#rereads('catalog', ['catalog', 'library'])
-    this.#rereads('configuration', ['config', 'policy', 'models', 'secrets', 'installs'])
+    this.#invalidateOnChange('catalog', ['catalog', 'library'])
+    this.#invalidateOnChange('configuration', ['config', 'policy', 'models', 'secrets', 'installs'])
   }
 
   readonly onState = (listener: () => void): (() => void) => {
@@ -79,7 +79,7 @@ export class HostConnection {
   readonly state = (): ClientState => this.client.state
 
   /** Reads what methods of these groups gave again with every change of a topic. */
-  #rereads(topic: 'catalog' | 'configuration', groups: readonly string[]): void {
+  #invalidateOnChange(topic: 'catalog' | 'configuration', groups: readonly string[]): void {
     this.client.subscribe(topic, {
       rows: () => {
         for (const group of groups) void this.queries.invalidateQueries({ queryKey: [group] })
@@ -88,17 +88,17 @@ export class HostConnection {
   }
 
   /** After every connection: a host that was started anew, or waited too long, does not know the surface of this tab. */
-  #attach(): void {
+  #attachSurface(): void {
     queueMicrotask(() => {
       this.client
-        .call('surface.attach', { name: 'web', kinds: [...kinds], urlElicitation: true })
+        .call('surface.attach', { name: 'web', kinds: [...questionKinds], urlElicitation: true })
         .catch(() => {})
     })
   }
 
   topic(name: string): TopicStore {
-    const known = this.#topics.get(name)
-    if (known !== undefined) return known
+    const existing = this.#topics.get(name)
+    if (existing !== undefined) return existing
     const store = new TopicStore(this.client, name, () => this.#topics.delete(name))
     this.#topics.set(name, store)
     return store
@@ -106,7 +106,7 @@ export class HostConnection {
 }
 
 /** Changes within this time are shown together: of a burst, React would render each, and give up after 50. */
-const togetherMs = 16
+const batchMs = 16
 
 /** The rows of one topic, followed while something shows them. */
 class TopicStore {
@@ -132,11 +132,11 @@ class TopicStore {
     this.#unsubscribe ??= this.#client.subscribe<string>(this.#name, {
       rows: (rows) => {
         this.#latest = rows
-        if (this.#timer === undefined) this.#show()
+        if (this.#timer === undefined) this.#publish()
       },
       ended: (error) => {
         this.error = error
-        this.#show()
+        this.#publish()
       },
     })
     return () => {
@@ -151,12 +151,12 @@ class TopicStore {
     }
   }
 
-  #show(): void {
+  #publish(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      if (this.rows !== this.#latest) this.#show()
-    }, togetherMs)
+      if (this.rows !== this.#latest) this.#publish()
+    }, batchMs)
     this.rows = this.#latest
     for (const listener of this.#listeners) listener()
   }
@@ -246,7 +246,7 @@ export function useRead<M extends MethodName>(
   }
 }
 
-export interface Act<Args extends readonly unknown[]> {
+export interface Action<Args extends readonly unknown[]> {
   run(...args: Args): Promise<boolean>
   readonly isRunning: boolean
   readonly error: Error | undefined
@@ -254,13 +254,15 @@ export interface Act<Args extends readonly unknown[]> {
 }
 
 /** Something with an effect, as buttons need it: whether it runs, and why it failed. Resolves with whether it succeeded. */
-export function useAct<Args extends readonly unknown[]>(act: (...args: Args) => Promise<unknown>): Act<Args> {
+export function useAction<Args extends readonly unknown[]>(
+  action: (...args: Args) => Promise<unknown>,
+): Action<Args> {
   const [state, setState] = useState<{ isRunning: boolean; error?: Error }>({ isRunning: false })
   const run = useCallback(
     async (...args: Args): Promise<boolean> => {
       setState({ isRunning: true })
       try {
-        await act(...args)
+        await action(...args)
         setState({ isRunning: false })
         return true
       } catch (reason) {
@@ -268,7 +270,7 @@ export function useAct<Args extends readonly unknown[]>(act: (...args: Args) => 
         return false
       }
     },
-    [act],
+    [action],
   )
   return { run, isRunning: state.isRunning, error: state.error, reset: () => setState({ isRunning: false }) }
 }

@@ -13,8 +13,8 @@ export function socketChannel(onRefused: (code: number) => void): Promise<Channe
     const socket = new WebSocket(`/socket?build=${encodeURIComponent(pageBuild)}`)
     const queue: string[] = []
     let message: ((frame: string) => void) | undefined
-    let over: ((reason: string) => void) | undefined
-    let reason: string | undefined
+    let onClose: ((reason: string) => void) | undefined
+    let closeReason: string | undefined
     socket.onmessage = ({ data }) => {
       if (typeof data !== 'string') return
       if (message === undefined) queue.push(data)
@@ -22,9 +22,9 @@ export function socketChannel(onRefused: (code: number) => void): Promise<Channe
     }
     socket.onclose = (event) => {
       if (event.code === closeCodes.loginNeeded || event.code === closeCodes.newBuild) onRefused(event.code)
-      reason ??= event.reason === '' ? `closed with code ${event.code}` : event.reason
-      reject(new Error(reason))
-      over?.(reason)
+      closeReason ??= event.reason === '' ? `closed with code ${event.code}` : event.reason
+      reject(new Error(closeReason))
+      onClose?.(closeReason)
     }
     socket.onopen = () => {
       socket.send(pageKey() ?? '')
@@ -37,12 +37,12 @@ export function socketChannel(onRefused: (code: number) => void): Promise<Channe
         },
         listen(onMessage, onClosed) {
           message = onMessage
-          over = onClosed
+          onClose = onClosed
           for (const frame of queue.splice(0)) onMessage(frame)
-          if (reason !== undefined) onClosed(reason)
+          if (closeReason !== undefined) onClosed(closeReason)
         },
-        close(why = 'the page closed the connection') {
-          reason ??= why
+        close(reason = 'the page closed the connection') {
+          closeReason ??= reason
           socket.close()
         },
       })

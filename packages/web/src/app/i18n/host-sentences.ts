@@ -31,7 +31,7 @@ export function translator(
         }
       })
     })
-    .sort((one, other) => lengthOf(other) - lengthOf(one))
+    .sort((first, second) => lengthOf(second) - lengthOf(first))
   return function translate(text: string): string | undefined {
     if (text.length > maxCharacters) return undefined
     for (const { literals, names, translation } of sentences) {
@@ -71,12 +71,12 @@ function valuesIn(text: string, [first = '', ...rest]: readonly string[]): strin
   if (last === undefined) return text === first ? [] : undefined
   if (!text.endsWith(last)) return undefined
   const values: string[] = []
-  let at = first.length
+  let position = first.length
   for (const [n, literal] of rest.entries()) {
-    const end = n === rest.length - 1 ? text.length - literal.length : text.indexOf(literal, at + 1)
-    if (end <= at) return undefined
-    values.push(text.slice(at, end))
-    at = end + literal.length
+    const end = n === rest.length - 1 ? text.length - literal.length : text.indexOf(literal, position + 1)
+    if (end <= position) return undefined
+    values.push(text.slice(position, end))
+    position = end + literal.length
   }
   return values
 }

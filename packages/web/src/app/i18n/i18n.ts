@@ -25,7 +25,7 @@ function isLanguage(value: string | null): value is Language {
 export function firstLanguage(): Language {
   const chosen = localStorage.getItem(storageKey)
   if (isLanguage(chosen)) return chosen
-  return navigator.languages.some((one) => /^zh\b/i.test(one)) && !/^en\b/i.test(navigator.language)
+  return navigator.languages.some((language) => /^zh\b/i.test(language)) && !/^en\b/i.test(navigator.language)
     ? 'zh-CN'
     : 'en'
 }
@@ -130,8 +130,8 @@ export function useFormat(): {
   age(ms: number): string
 } {
   const locale = useLanguage()
-  const known = formats.get(locale)
-  if (known !== undefined) return known
+  const cached = formats.get(locale)
+  if (cached !== undefined) return cached
   const number = new Intl.NumberFormat(locale)
   const short = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 })
   const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })

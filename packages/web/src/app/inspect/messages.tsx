@@ -80,7 +80,7 @@ function MessageRow({ event, since }: { event: TraceEvent; since: TraceEvent | u
             aria-label={t(`messages.${kind === 'wire' ? (direction ?? 'sent') : kind}`)}
           />
           <span className={style.messageName}>
-            <Foreign text={foreign(event.summary)} inline most={160} />
+            <Foreign text={foreign(event.summary)} inline maxCharacters={160} />
           </span>
           <span className={style.quiet}>{t('content.bytes', { count: number(event.bytes) })}</span>
           <span className={style.quiet}>+{duration(offset)}</span>
@@ -149,15 +149,15 @@ export function Exchange({ event }: { event: TraceEvent }): ReactNode {
   return (
     <div className={style.block}>
       <header className={style.blockHead}>
-        <Foreign text={foreign(`${request['method']} ${request['url']}`)} inline most={300} />
+        <Foreign text={foreign(`${request['method']} ${request['url']}`)} inline maxCharacters={300} />
         <span className={event.status === 'ok' ? uiStyle.ok : uiStyle.danger}>
           {response === undefined ? (
-            <Foreign text={foreign(String(payload['error'] ?? event.status))} inline most={120} />
+            <Foreign text={foreign(String(payload['error'] ?? event.status))} inline maxCharacters={120} />
           ) : (
             <Foreign
               text={foreign(`${response['status']} ${response['statusText'] ?? ''}`)}
               inline
-              most={60}
+              maxCharacters={60}
             />
           )}
         </span>
@@ -185,7 +185,7 @@ function Headers({ title, headers }: { title: string; headers: unknown }): React
               <Foreign text={foreign(name)} inline />
             </th>
             <td>
-              <Foreign text={foreign(String(value))} most={1_000} />
+              <Foreign text={foreign(String(value))} maxCharacters={1_000} />
             </td>
           </tr>
         ))}

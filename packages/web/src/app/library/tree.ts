@@ -60,24 +60,24 @@ export function foldersOf({ server, uri }: Pick<LibraryLeaf, 'server' | 'uri'>):
 export function rowsOf(children: ReadonlyMap<string, Children>, open: ReadonlySet<string>): TreeRow[] {
   const rows: TreeRow[] = []
   const visit = (path: readonly string[], level: number): void => {
-    const here = children.get(keyOf(path))
-    if (here === undefined) return
-    const { total: of, nodes } = here
+    const level1 = children.get(keyOf(path))
+    if (level1 === undefined) return
+    const { total: of, nodes } = level1
     for (let index = 0; index < of; index += 1) {
       const node = nodes[index]
       if (node === undefined) {
         rows.push({ kind: 'gap', key: `${keyOf(path)} ${index}`, path, index, level })
         continue
       }
-      const below = [...path, node.label]
-      const key = keyOf(below)
-      const at = index + 1
+      const nodePath = [...path, node.label]
+      const key = keyOf(nodePath)
+      const position = index + 1
       for (const leaf of node.leaves)
-        rows.push({ kind: 'leaf', key: leafKey(leaf), path: below, leaf, level, at, of })
+        rows.push({ kind: 'leaf', key: leafKey(leaf), path: nodePath, leaf, level, at: position, of })
       if (!node.hasChildren && node.leaves.length > 0) continue
       const isOpen = open.has(key)
-      rows.push({ kind: 'folder', key, path: below, node, level, at, of, isOpen })
-      if (isOpen) visit(below, level + 1)
+      rows.push({ kind: 'folder', key, path: nodePath, node, level, at: position, of, isOpen })
+      if (isOpen) visit(nodePath, level + 1)
     }
   }
   visit([], 1)
@@ -85,11 +85,15 @@ export function rowsOf(children: ReadonlyMap<string, Children>, open: ReadonlySe
 }
 
 /** The nodes with those of a page that was read. */
-export function withPage(known: Children | undefined, from: number, { total, nodes }: LibraryPage): Children {
-  const all =
-    known?.total === total ? [...known.nodes] : new Array<TreeNode | undefined>(total).fill(undefined)
-  for (const [n, node] of nodes.entries()) all[from + n] = node
-  return { total, nodes: all }
+export function withPage(
+  previous: Children | undefined,
+  from: number,
+  { total, nodes }: LibraryPage,
+): Children {
+  const merged =
+    previous?.total === total ? [...previous.nodes] : new Array<TreeNode | undefined>(total).fill(undefined)
+  for (const [n, node] of nodes.entries()) merged[from + n] = node
+  return { total, nodes: merged }
 }
 
 /** Tokens of what was chosen, and how many of them have no known size. */

@@ -67,11 +67,13 @@ export function Explain(): ReactNode {
                 {...ids}
                 className={uiStyle.input}
                 value={caller}
-                onChange={({ target }) => setCaller(callers.find((one) => one === target.value) ?? 'chat')}
+                onChange={({ target }) =>
+                  setCaller(callers.find((option) => option === target.value) ?? 'chat')
+                }
               >
-                {callers.map((one) => (
-                  <option key={one} value={one}>
-                    {t(`permissions.caller.${one}`)}
+                {callers.map((option) => (
+                  <option key={option} value={option}>
+                    {t(`permissions.caller.${option}`)}
                   </option>
                 ))}
               </select>

@@ -33,9 +33,9 @@ export function Conditions({ rule }: { rule: Rule }): ReactNode {
   return (
     <span className={style.conditions}>
       {hint !== undefined && <span className={style.condition}>{t(`hint.${hint}`)}</span>}
-      {caller?.map((one) => (
-        <span key={one} className={style.condition}>
-          {t(`permissions.caller.${one}`)}
+      {caller?.map((name) => (
+        <span key={name} className={style.condition}>
+          {t(`permissions.caller.${name}`)}
         </span>
       ))}
       {label !== undefined && (
@@ -58,7 +58,7 @@ export function Conditions({ rule }: { rule: Rule }): ReactNode {
                   )
                   .join(' '),
               )}
-              most={160}
+              maxCharacters={160}
               inline
             />
           </span>

@@ -11,7 +11,7 @@ import { Card, Findings } from './card.tsx'
 import { Address } from './elicitation.tsx'
 import style from './questions.module.css'
 
-type PageWish = Extract<AppWish, { kind: 'page' }>
+type PageRequest = Extract<AppWish, { kind: 'page' }>
 type Lists = 'connectDomains' | 'resourceDomains' | 'frameDomains' | 'baseUriDomains'
 const lists: readonly Lists[] = ['connectDomains', 'resourceDomains', 'frameDomains', 'baseUriDomains']
 
@@ -38,8 +38,10 @@ export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app
       version={`${[...granted].join(' ')} ${isLasting}`}
       facts={
         <>
-          {question.app.title !== undefined && <Foreign text={question.app.title} most={80} inline />}
-          <Foreign text={question.app.uri} most={200} inline />
+          {question.app.title !== undefined && (
+            <Foreign text={question.app.title} maxCharacters={80} inline />
+          )}
+          <Foreign text={question.app.uri} maxCharacters={200} inline />
         </>
       }
       deny={
@@ -93,7 +95,7 @@ export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app
 }
 
 /** What a page may reach if it is shown, what it is, and how it differs from what was agreed to. */
-function PageFacts({ wants: { version, before, ignored } }: { wants: PageWish }): ReactNode {
+function PageFacts({ wants: { version, before, ignored } }: { wants: PageRequest }): ReactNode {
   const t = useText()
   const { number } = useFormat()
   const reached = lists.filter((name) => (version.csp[name] ?? []).length > 0)
@@ -162,7 +164,7 @@ function Files({ files }: { files: readonly AppFile[] }): ReactNode {
         <Foreign text={foreign(mimeType)} inline />
         <span>{t('app.page.bytes', { bytes: number(bytes) })}</span>
       </div>
-      {text !== undefined && <Foreign text={foreign(text)} most={2_000} />}
+      {text !== undefined && <Foreign text={foreign(text)} maxCharacters={2_000} />}
     </div>
   ))
 }

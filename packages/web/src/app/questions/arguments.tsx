@@ -3,7 +3,7 @@ import { type ReactNode, useId, useState } from 'react'
 import { rich, useText } from '../i18n/i18n.ts'
 import { Diff, Foreign, Value } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
-import { leavesOf, type PlaceChange } from '../text/pieces.ts'
+import { leavesOf, type ValueChange } from '../text/pieces.ts'
 import { Field, Note, ScrollBox, uiStyle, Views } from '../ui/ui.tsx'
 import { type ReportUnreadable, useJsonText } from './json-text.ts'
 import style from './questions.module.css'
@@ -44,7 +44,7 @@ export function ArgumentTable({ value }: { value: unknown }): ReactNode {
 }
 
 /** The places of arguments that changed, word by word. */
-export function ChangeTable({ changes }: { changes: readonly PlaceChange[] }): ReactNode {
+export function ChangeTable({ changes }: { changes: readonly ValueChange[] }): ReactNode {
   const t = useText()
   if (changes.length === 0) return <p>{t('arguments.same')}</p>
   const shown = (value: unknown): string =>
@@ -141,10 +141,10 @@ export function ArgumentEditor({
               value={read.value[property.name]}
               report={report}
               onChange={(value) => {
-                const { [property.name]: _, ...others } = read.value
+                const { [property.name]: _, ...remaining } = read.value
                 onChange(
                   JSON.stringify(
-                    value === undefined ? others : { ...read.value, [property.name]: value },
+                    value === undefined ? remaining : { ...read.value, [property.name]: value },
                     null,
                     2,
                   ),
@@ -203,9 +203,9 @@ function PropertyField({
     </>
   )
   const hint =
-    typeof description === 'string' ? <Foreign text={foreign(description)} most={400} /> : undefined
+    typeof description === 'string' ? <Foreign text={foreign(description)} maxCharacters={400} /> : undefined
   const isNumber = type === 'number' || type === 'integer'
-  if (Array.isArray(choices) && choices.every((one) => typeof one === 'string'))
+  if (Array.isArray(choices) && choices.every((choice) => typeof choice === 'string'))
     return (
       <Field label={label} hint={hint}>
         {(ids) => (
@@ -217,9 +217,9 @@ function PropertyField({
             onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
           >
             <option value="">{t('form.none')}</option>
-            {choices.map((one) => (
-              <option key={one} value={one}>
-                {makeVisible(one)}
+            {choices.map((choice) => (
+              <option key={choice} value={choice}>
+                {makeVisible(choice)}
               </option>
             ))}
           </select>
@@ -318,7 +318,7 @@ function JsonValueField({
 export function Unreadable({ fields }: { fields: readonly string[] }): ReactNode {
   const t = useText()
   if (fields.length === 0) return null
-  const names = <Foreign text={foreign(fields.join(', '))} most={200} inline />
+  const names = <Foreign text={foreign(fields.join(', '))} maxCharacters={200} inline />
   return (
     <Note tone="warn" live>
       {rich(t, 'editor.unreadable', { fields: names })}

@@ -86,7 +86,7 @@ export function Card(props: CardProps): ReactNode {
           </div>
         </header>
         <ScrollBox className={style.body} label={t('card.content')}>
-          {row.state !== 'open' && <Settled row={row} />}
+          {row.state !== 'open' && <Outcome row={row} />}
           {children}
         </ScrollBox>
         {row.state === 'open' && (
@@ -123,7 +123,7 @@ function Problem({ text }: { text: string }): ReactNode {
 }
 
 /** Who answered what and when, or why the question is over. */
-function Settled({ row }: { row: Row }): ReactNode {
+function Outcome({ row }: { row: Row }): ReactNode {
   const t = useText()
   const { time } = useFormat()
   const { sentence: by } = useHostSentence(row.answer?.by ?? '')
@@ -139,13 +139,13 @@ function Settled({ row }: { row: Row }): ReactNode {
   return (
     <>
       <Note tone="ok">{t('card.answered', { verdict: t(`verdict.${verdict}`), by, time: time(at) })}</Note>
-      {isRemembered && <Remembered row={row} at={at} />}
+      {isRemembered && <RememberedAnswer row={row} at={at} />}
     </>
   )
 }
 
 /** The answer that is remembered because of this question, which can be taken back. */
-function Remembered({ row, at }: { row: Row; at: string }): ReactNode {
+function RememberedAnswer({ row, at: answeredAt }: { row: Row; at: string }): ReactNode {
   const t = useText()
   const { client } = useHost()
   const { data, refetch } = useRead('policy.grants', {})
@@ -153,10 +153,10 @@ function Remembered({ row, at }: { row: Row; at: string }): ReactNode {
   const { server, tool } = row.question.cause
   // It is stored in the moment of the answer.
   const grant = data?.find(
-    (one) =>
-      one.server === server &&
-      (one.readOnlyTools === true || tool === undefined || plainText(one.tool) === plainText(tool)) &&
-      Math.abs(Date.parse(one.at) - Date.parse(at)) < 2_000,
+    (entry) =>
+      entry.server === server &&
+      (entry.readOnlyTools === true || tool === undefined || plainText(entry.tool) === plainText(tool)) &&
+      Math.abs(Date.parse(entry.at) - Date.parse(answeredAt)) < 2_000,
   )
   if (data === undefined) return null
   if (grant === undefined) return <p className={style.settled}>{t('card.forgotten')}</p>

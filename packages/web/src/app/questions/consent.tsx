@@ -7,7 +7,7 @@ import { Note } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
 import { Card, Findings } from './card.tsx'
-import { Address, opens } from './elicitation.tsx'
+import { Address, canOpen } from './elicitation.tsx'
 import style from './questions.module.css'
 
 /** May this server know these folders? */
@@ -15,8 +15,8 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
   const t = useText()
   const answering = useAnswer<'roots'>(row)
   const roots = plain<Root[]>(question.roots)
-  const [off, setOff] = useState<ReadonlySet<string>>(new Set())
-  const chosen = roots.filter(({ uri }) => !off.has(uri))
+  const [excluded, setExcluded] = useState<ReadonlySet<string>>(new Set())
+  const chosen = roots.filter(({ uri }) => !excluded.has(uri))
   return (
     <Card
       row={row}
@@ -46,13 +46,13 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
             <span className={style.row}>
               <input
                 type="checkbox"
-                checked={!off.has(uri)}
+                checked={!excluded.has(uri)}
                 disabled={row.state !== 'open'}
                 onChange={({ target }) => {
-                  const next = new Set(off)
+                  const next = new Set(excluded)
                   if (target.checked) next.delete(uri)
                   else next.add(uri)
-                  setOff(next)
+                  setExcluded(next)
                 }}
               />
               {name !== undefined && <Foreign text={foreign(name)} inline />}
@@ -63,7 +63,7 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
             {preview !== undefined && (
               <span className={style.settled}>
                 {t('roots.contents', { folders: preview.folders, files: preview.files })}{' '}
-                <Foreign text={foreign(preview.names.map(plainText).join(', '))} most={300} />
+                <Foreign text={foreign(preview.names.map(plainText).join(', '))} maxCharacters={300} />
               </span>
             )}
             {preview?.findings.map(({ message, severity }) => (
@@ -97,7 +97,7 @@ export function StartCard({ row, question }: { row: Row; question: QuestionOf<'s
       row={row}
       title="start.title"
       answering={answering}
-      facts={file !== undefined && <Foreign text={file} most={300} inline />}
+      facts={file !== undefined && <Foreign text={file} maxCharacters={300} inline />}
       deny={
         <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
           {t('act.deny')}
@@ -178,7 +178,7 @@ export function InstallationCard({
           </div>
         )}
         <div>
-          {t('installation.file')} <Foreign text={file} most={300} inline />
+          {t('installation.file')} <Foreign text={file} maxCharacters={300} inline />
         </div>
         <GivenValues given={given} />
       </div>
@@ -278,7 +278,7 @@ export function LoginCard({ row, question }: { row: Row; question: QuestionOf<'l
       allow={
         <DecisionButton
           look="primary"
-          isOff={!opens(url)}
+          isOff={!canOpen(url)}
           onDecide={() => answering.send({ verdict: 'allow' })}
           data-act="allow"
         >

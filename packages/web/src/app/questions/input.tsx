@@ -40,7 +40,7 @@ export function InputCard({ row, question }: { row: Row; question: QuestionOf<'i
     >
       {isOpen && (
         <Field
-          label={<Foreign text={description ?? foreign(id)} most={300} inline />}
+          label={<Foreign text={description ?? foreign(id)} maxCharacters={300} inline />}
           hint={t(password ? 'input.secret' : 'input.stored')}
         >
           {(ids) =>
@@ -62,9 +62,9 @@ export function InputCard({ row, question }: { row: Row; question: QuestionOf<'i
                 onChange={({ target }) => setValue(target.value)}
               >
                 <option value="" />
-                {options.map(plainText).map((one) => (
-                  <option key={one} value={one}>
-                    {one}
+                {options.map(plainText).map((option) => (
+                  <option key={option} value={option}>
+                    {option}
                   </option>
                 ))}
               </select>

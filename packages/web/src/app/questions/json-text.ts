@@ -7,10 +7,10 @@ export type ReportUnreadable = (field: string, isUnreadable: boolean) => void
 export function useUnreadable(): readonly [fields: readonly string[], report: ReportUnreadable] {
   const [fields, setFields] = useState<readonly string[]>([])
   const report = useCallback<ReportUnreadable>((field, isUnreadable) => {
-    setFields((known) => {
-      const others = known.filter((one) => one !== field)
-      if (isUnreadable) return [...others, field]
-      return others.length === known.length ? known : others
+    setFields((current) => {
+      const remaining = current.filter((name) => name !== field)
+      if (isUnreadable) return [...remaining, field]
+      return remaining.length === current.length ? current : remaining
     })
   }, [])
   return [fields, report]
@@ -40,10 +40,10 @@ export function useJsonText({
   readonly onBlur: () => void
 } {
   const [typed, setTyped] = useState<{ readonly text: string; readonly of: string }>()
-  const own = textOf(value)
+  const valueText = textOf(value)
   // An item of a list that is emptied becomes null.
-  const isTyped = typed !== undefined && (typed.of === own || (typed.text === '' && value === null))
-  const text = isTyped ? typed.text : own
+  const isTyped = typed !== undefined && (typed.of === valueText || (typed.text === '' && value === null))
+  const text = isTyped ? typed.text : valueText
   const isUnreadable = text !== '' && valueIn(text, isNumber) === undefined
   useEffect(() => {
     if (!isUnreadable) return
@@ -55,7 +55,7 @@ export function useJsonText({
     isUnreadable,
     onInput(next) {
       const read = next === '' ? { value: undefined } : valueIn(next, isNumber)
-      setTyped({ text: next, of: read === undefined ? own : textOf(read.value) })
+      setTyped({ text: next, of: read === undefined ? valueText : textOf(read.value) })
       if (read !== undefined) onChange(read.value)
     },
     onBlur() {

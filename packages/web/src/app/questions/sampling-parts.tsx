@@ -58,10 +58,10 @@ export function Asked({ title, params }: { title: string; params: CreateMessageP
           <ul className={style.tools}>
             {tools.map(({ name, description }) => (
               <li key={name}>
-                <Foreign text={foreign(name)} most={120} inline />
+                <Foreign text={foreign(name)} maxCharacters={120} inline />
                 {description !== undefined && (
                   <div className={style.was}>
-                    <Foreign text={foreign(description)} most={400} />
+                    <Foreign text={foreign(description)} maxCharacters={400} />
                   </div>
                 )}
               </li>
@@ -104,7 +104,7 @@ function Terms({ params }: { params: CreateMessageParams }): ReactNode {
     <dl className={style.terms}>
       {names.length > 0 && (
         <Term name={t('sampling.hints')}>
-          <Foreign text={foreign(names.join(', '))} most={200} inline />
+          <Foreign text={foreign(names.join(', '))} maxCharacters={200} inline />
         </Term>
       )}
       {priorities.map(
@@ -120,8 +120,8 @@ function Terms({ params }: { params: CreateMessageParams }): ReactNode {
       {stopSequences !== undefined && stopSequences.length > 0 && (
         <Term name={t('sampling.stop')}>
           <Foreign
-            text={foreign(stopSequences.map((one) => JSON.stringify(one)).join(' '))}
-            most={200}
+            text={foreign(stopSequences.map((sequence) => JSON.stringify(sequence)).join(' '))}
+            maxCharacters={200}
             inline
           />
         </Term>
@@ -153,19 +153,21 @@ export function Term({ name, children }: { name: string; children: ReactNode }):
 export function Budget({ server }: { server: string }): ReactNode {
   const t = useText()
   const { number } = useFormat()
-  const usage = useRead('sampling.usage', {}, { isFresh: true }).data?.find((one) => one.server === server)
+  const usage = useRead('sampling.usage', {}, { isFresh: true }).data?.find(
+    (entry) => entry.server === server,
+  )
   if (usage === undefined) return null
   const { tokensPerDay } = usage.limits
-  const words = t('sampling.budget', { server, used: number(usage.tokens), limit: number(tokensPerDay) })
+  const text = t('sampling.budget', { server, used: number(usage.tokens), limit: number(tokensPerDay) })
   return (
     <div className={style.message}>
       <progress
         className={style.bar}
         max={tokensPerDay}
         value={Math.min(usage.tokens, tokensPerDay)}
-        aria-label={words}
+        aria-label={text}
       />
-      <span className={style.role}>{words}</span>
+      <span className={style.role}>{text}</span>
     </div>
   )
 }
@@ -193,7 +195,9 @@ export function Pass({
 }): ReactNode {
   const t = useText()
   const { number } = useFormat()
-  const usage = useRead('sampling.usage', {}, { isFresh: true }).data?.find((one) => one.server === server)
+  const usage = useRead('sampling.usage', {}, { isFresh: true }).data?.find(
+    (entry) => entry.server === server,
+  )
   return (
     <div className={style.panel}>
       <p>{t(stage === 'request' ? 'sampling.passRequest' : 'sampling.passResult', { server })}</p>

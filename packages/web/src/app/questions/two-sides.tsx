@@ -117,7 +117,7 @@ export function EditedContent<C>({
   const blocks = listOf<C>(content)
   const earlier = listOf<unknown>(before)
   return blocks.map((block, n) => {
-    const was = earlier[n]
+    const original = earlier[n]
     const name = blocks.length > 1 ? t('text.part', { label, n: n + 1 }) : label
     return isTextBlock(block) ? (
       <EditedText
@@ -125,9 +125,9 @@ export function EditedContent<C>({
         key={n}
         label={name}
         text={block.text}
-        before={isTextBlock(was) ? was.text : undefined}
+        before={isTextBlock(original) ? original.text : undefined}
         onChange={(text) => {
-          const next = blocks.map((one, at) => (at === n ? { ...one, text } : one))
+          const next = blocks.map((current, i) => (i === n ? { ...current, text } : current))
           onChange(Array.isArray(content) ? next : (next[0] ?? block))
         }}
       />
@@ -141,7 +141,7 @@ export function EditedContent<C>({
 }
 
 /** Takes all changes of a draft back, and shows it as JSON. */
-export function DraftActs<T>({
+export function DraftActions<T>({
   draft,
   isJson,
   onJson,

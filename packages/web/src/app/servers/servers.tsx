@@ -1,7 +1,7 @@
 import type { Fix } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useNow, useRead, useTopic } from '../data/host.tsx'
+import { useAction, useNow, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -53,9 +53,9 @@ export default function Servers({ server }: { server?: string }): ReactNode {
           )}
           <Views
             label={t('servers.views')}
-            views={(['all', 'wrong', 'asleep'] as const).map((one) => [
-              one,
-              t(`servers.view.${one}`, { count: count(one) }),
+            views={(['all', 'wrong', 'asleep'] as const).map((name) => [
+              name,
+              t(`servers.view.${name}`, { count: count(name) }),
             ])}
             value={view}
             onChange={setView}
@@ -127,7 +127,7 @@ function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: bool
   const { age } = useFormat()
   const now = useNow(10_000)
   const { connection, quarantined } = row
-  const act = useAct(useRemedy(name))
+  const remedyAction = useAction(useRemedy(name))
   const remedy = remedies[connection.state]
   const secret = 'fixes' in connection ? secretIn(connection.fixes) : undefined
   const reason = 'reason' in connection ? connection.reason : undefined
@@ -158,19 +158,19 @@ function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: bool
           </Link>
         )}
         {secret === undefined && remedy !== undefined && (
-          <Button small isOff={act.isRunning} onClick={() => act.run(remedy)}>
+          <Button small isOff={remedyAction.isRunning} onClick={() => remedyAction.run(remedy)}>
             {t(`remedy.${remedy}`)}
           </Button>
         )}
       </span>
       {!isQuiet && reason !== undefined && (
         <span className={style.reason}>
-          <HostText text={reason} most={240} inline />
+          <HostText text={reason} maxCharacters={240} inline />
         </span>
       )}
-      {act.error !== undefined && (
+      {remedyAction.error !== undefined && (
         <span className={style.reason}>
-          <ErrorNote error={act.error} />
+          <ErrorNote error={remedyAction.error} />
         </span>
       )}
     </li>

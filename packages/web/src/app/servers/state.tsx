@@ -50,7 +50,7 @@ export function offersOf(t: ReturnType<typeof useText>, row: ServerRow): string 
     (['tools', 'prompts', 'resources', 'templates'] as const)
       .flatMap((kind) => (row[kind] > 0 ? [t(`offers.${kind}`, { count: row[kind] })] : []))
       // Each is kept on one line.
-      .map((one) => one.replaceAll(' ', '\u00a0'))
+      .map((part) => part.replaceAll(' ', '\u00a0'))
       .join(' · ')
   )
 }

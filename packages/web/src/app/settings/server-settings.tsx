@@ -1,7 +1,7 @@
 import type { ExplainedField } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { ChangeReview, Place, useChange } from '../config/change.tsx'
+import { ChangeReview, FileLocation, useChange } from '../config/change.tsx'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
@@ -48,7 +48,7 @@ export default function ServerSettings(): ReactNode {
                 <Badge name={name} identity={row === undefined ? name : plainText(row.origin)} />
                 <span className={style.serverName}>
                   <bdi>{name}</bdi>
-                  <Place file={plainText(server.file)} line={server.line} />
+                  <FileLocation file={plainText(server.file)} line={server.line} />
                 </span>
                 <span className={style.state}>
                   {row !== undefined && <StateLamp state={row.connection.state} />}
@@ -85,7 +85,8 @@ export default function ServerSettings(): ReactNode {
                   <FieldTable fields={plain<ExplainedField[]>(server.fields)} />
                   {server.overridden.map((other) => (
                     <p key={`${plainText(other.file)} ${other.line}`} className={screen.muted}>
-                      {t('settings.overrides')} <Place file={plainText(other.file)} line={other.line} /> (
+                      {t('settings.overrides')}{' '}
+                      <FileLocation file={plainText(other.file)} line={other.line} /> (
                       {t(`layer.${other.layer}`)})
                     </p>
                   ))}
@@ -135,10 +136,10 @@ export function FieldTable({
                 <Foreign text={foreign(field)} inline />
               </td>
               <td className={style.code}>
-                <Foreign text={foreign(value)} most={400} />
+                <Foreign text={foreign(value)} maxCharacters={400} />
               </td>
               <td>
-                <Place file={file} line={line} />
+                <FileLocation file={file} line={line} />
               </td>
             </tr>
           ))}

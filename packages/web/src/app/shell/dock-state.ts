@@ -9,8 +9,8 @@ export type DockSection = 'attach' | 'tools' | 'folders'
 export interface Dock {
   readonly isOpen: boolean
   readonly tab: DockTab
-  /** The part of the tab that is wanted. Another object with each wish. */
-  readonly wish: { readonly section: DockSection } | undefined
+  /** The part of the tab that is wanted. Another object with each focusRequest. */
+  readonly focusRequest: { readonly section: DockSection } | undefined
   /** Opens a tab, or closes the dock where that tab is open. */
   toggle(tab?: DockTab): void
   show(tab: DockTab, section?: DockSection): void

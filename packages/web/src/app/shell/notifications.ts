@@ -26,12 +26,12 @@ export async function switchNotifications(isOn: boolean): Promise<NotificationSt
  */
 export function useNotifications(open: readonly Row[], onOpen: (question: string) => void): void {
   const t = useText()
-  const known = useRef<ReadonlySet<string>>(undefined)
-  const act = useRef(onOpen)
-  act.current = onOpen
+  const knownIds = useRef<ReadonlySet<string>>(undefined)
+  const onOpenRef = useRef(onOpen)
+  onOpenRef.current = onOpen
   useEffect(() => {
-    const before = known.current
-    known.current = new Set(open.map(({ id }) => id))
+    const before = knownIds.current
+    knownIds.current = new Set(open.map(({ id }) => id))
     // Those that are there at the first look are no news.
     if (before === undefined || notificationState() !== 'on' || document.visibilityState === 'visible') return
     for (const { id, question } of open) {
@@ -44,7 +44,7 @@ export function useNotifications(open: readonly Row[], onOpen: (question: string
         })
         notification.onclick = () => {
           window.focus()
-          act.current(id)
+          onOpenRef.current(id)
           notification.close()
         }
         // Other tabs hear of the same question within this time.

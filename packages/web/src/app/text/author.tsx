@@ -6,5 +6,9 @@ import { type foreign, plainText } from './foreign-type.ts'
 /** Who wrote a rule: a file with its line, or the program that runs the host. */
 export function Author({ text }: { text: ReturnType<typeof foreign> }): ReactNode {
   const t = useText()
-  return plainText(text) === 'this program' ? t('rule.program') : <Foreign text={text} most={200} inline />
+  return plainText(text) === 'this program' ? (
+    t('rule.program')
+  ) : (
+    <Foreign text={text} maxCharacters={200} inline />
+  )
 }

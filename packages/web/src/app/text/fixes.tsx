@@ -26,15 +26,15 @@ export function Fixes({ fixes, page }: { fixes: Wire<readonly Fix[]>; page?: str
     <ul className={style.fixes}>
       {shown.map((fix) => {
         const key = JSON.stringify(fix)
-        const place = placeOf(fix)
+        const address = addressOf(fix)
         const { action, ...values } = fix
         const id = 'setting' in fix ? `fix.configure.${fix.setting}` : `fix.${action}`
         const parts = Object.entries(values).map(([name, value]) => [
           name,
-          <Foreign key={name} text={foreign(value)} most={120} inline />,
+          <Foreign key={name} text={foreign(value)} maxCharacters={120} inline />,
         ])
         const text = rich(t, id, Object.fromEntries(parts))
-        return <li key={key}>{place === undefined ? text : <Link href={place}>{text}</Link>}</li>
+        return <li key={key}>{address === undefined ? text : <Link href={address}>{text}</Link>}</li>
       })}
     </ul>
   )
@@ -51,7 +51,7 @@ export function ErrorNote({ error }: { error: Error }): ReactNode {
 }
 
 /** The address of the page where it is done; undefined where that is outside of the page. */
-function placeOf(fix: Fix): string | undefined {
+function addressOf(fix: Fix): string | undefined {
   switch (fix.action) {
     case 'sign-in':
     case 'approve':

@@ -56,7 +56,7 @@ function children(node: { children: readonly Nodes[] }): ReactNode {
   return node.children.map((child, n) => <Node key={n} node={child} />)
 }
 
-const text = (value: string): ReactNode => <Foreign text={foreign(value)} most={200_000} />
+const text = (value: string): ReactNode => <Foreign text={foreign(value)} maxCharacters={200_000} />
 
 function Node({ node }: { node: Nodes }): ReactNode {
   switch (node.type) {

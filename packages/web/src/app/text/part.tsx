@@ -41,7 +41,9 @@ function Failed({ error }: { error: unknown }): ReactNode {
   return (
     <Note tone="danger" live>
       <p>{t('part.failed')}</p>
-      <p>{isNotLoaded(message) ? t('part.notLoaded') : <Foreign text={foreign(message)} most={600} />}</p>
+      <p>
+        {isNotLoaded(message) ? t('part.notLoaded') : <Foreign text={foreign(message)} maxCharacters={600} />}
+      </p>
       <Button small onClick={() => location.reload()} data-act="reload">
         {t('gate.reload')}
       </Button>

@@ -7,20 +7,20 @@ export type Piece = { readonly text: string } | { readonly code: string }
 export function piecesOf(text: string): Piece[] {
   const pieces: Piece[] = []
   let from = 0
-  for (const { code, at } of unseenIn(text)) {
-    if (at > from) pieces.push({ text: text.slice(from, at) })
+  for (const { code, at: position } of unseenIn(text)) {
+    if (position > from) pieces.push({ text: text.slice(from, position) })
     pieces.push({ code: codeName(code).slice(1, -1) })
-    from = at + String.fromCodePoint(code).length
+    from = position + String.fromCodePoint(code).length
   }
   if (from < text.length) pieces.push({ text: text.slice(from) })
   return pieces
 }
 
 /** The beginning of a text, never half a character, and how many characters are left out. */
-export function headOf(text: string, most: number): { head: string; rest: number } {
-  if (text.length <= most) return { head: text, rest: 0 }
-  const unit = text.charCodeAt(most - 1)
-  const cut = unit >= 0xd800 && unit <= 0xdbff ? most - 1 : most
+export function headOf(text: string, maxCharacters: number): { head: string; rest: number } {
+  if (text.length <= maxCharacters) return { head: text, rest: 0 }
+  const unit = text.charCodeAt(maxCharacters - 1)
+  const cut = unit >= 0xd800 && unit <= 0xdbff ? maxCharacters - 1 : maxCharacters
   return { head: text.slice(0, cut), rest: text.length - cut }
 }
 
@@ -36,20 +36,20 @@ const maxLeaves = 2_000
 export function leavesOf(value: unknown): { leaves: Leaf[]; more: number } {
   const leaves: Leaf[] = []
   let more = 0
-  const add = (pointer: string, at: unknown): void => {
-    const members = membersOf(at)
+  const collect = (pointer: string, current: unknown): void => {
+    const members = membersOf(current)
     if (members === undefined || members.length === 0) {
-      if (leaves.length < maxLeaves) leaves.push({ pointer, value: at })
+      if (leaves.length < maxLeaves) leaves.push({ pointer, value: current })
       else more += 1
     } else
       for (const [key, member] of members)
-        add(`${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, member)
+        collect(`${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, member)
   }
-  add('', value)
+  collect('', value)
   return {
     leaves: leaves
       .map((leaf, n) => ({ leaf, n }))
-      .sort((a, b) => weight(a.leaf) - weight(b.leaf) || a.n - b.n)
+      .sort((a, b) => rankOf(a.leaf) - rankOf(b.leaf) || a.n - b.n)
       .map(({ leaf }) => leaf),
     more,
   }
@@ -61,29 +61,30 @@ export function membersOf(value: unknown): [string, unknown][] | undefined {
 }
 
 /** Paths, addresses and code come before other values. */
-function weight({ pointer, value }: Leaf): number {
+function rankOf({ pointer, value }: Leaf): number {
   if (typeof value !== 'string') return 2
   if (/^(?:[a-z][a-z\d+.-]*:\/\/|~?\/|\.{1,2}\/|[A-Z]:\\)/i.test(value)) return 0
   return /(?:command|code|script|query|sql|shell|exec)[^/]*$/i.test(pointer) ? 0 : 1
 }
 
 /** What became of one place of a value. */
-export interface PlaceChange {
+export interface ValueChange {
   readonly pointer: string
   readonly before?: unknown
   readonly after?: unknown
 }
 
 /** The places in which two values differ. */
-export function changedPlaces(before: unknown, after: unknown): PlaceChange[] {
-  const was = new Map(leavesOf(before).leaves.map(({ pointer, value }) => [pointer, value]))
-  const is = new Map(leavesOf(after).leaves.map(({ pointer, value }) => [pointer, value]))
-  const changes: PlaceChange[] = []
-  for (const [pointer, value] of is)
-    if (!was.has(pointer)) changes.push({ pointer, after: value })
-    else if (JSON.stringify(was.get(pointer)) !== JSON.stringify(value))
-      changes.push({ pointer, before: was.get(pointer), after: value })
-  for (const [pointer, value] of was) if (!is.has(pointer)) changes.push({ pointer, before: value })
+export function changedValues(before: unknown, after: unknown): ValueChange[] {
+  const beforeValues = new Map(leavesOf(before).leaves.map(({ pointer, value }) => [pointer, value]))
+  const afterValues = new Map(leavesOf(after).leaves.map(({ pointer, value }) => [pointer, value]))
+  const changes: ValueChange[] = []
+  for (const [pointer, value] of afterValues)
+    if (!beforeValues.has(pointer)) changes.push({ pointer, after: value })
+    else if (JSON.stringify(beforeValues.get(pointer)) !== JSON.stringify(value))
+      changes.push({ pointer, before: beforeValues.get(pointer), after: value })
+  for (const [pointer, value] of beforeValues)
+    if (!afterValues.has(pointer)) changes.push({ pointer, before: value })
   return changes
 }
 

@@ -16,11 +16,11 @@ const foreignKinds: ReadonlySet<TraceEvent['kind']> = new Set([
 
 /** The summary of an event of the log in the language of the page, where the host wrote it. */
 export function Summary({
-  of: { kind, server, summary },
-  most,
+  event: { kind, server, summary },
+  maxCharacters,
 }: {
-  of: { readonly kind: TraceEvent['kind']; readonly server: string | null; readonly summary: string }
-  most: number
+  event: { readonly kind: TraceEvent['kind']; readonly server: string | null; readonly summary: string }
+  maxCharacters: number
 }): ReactNode {
   const t = useText()
   const end = ` of ${server}`
@@ -28,10 +28,11 @@ export function Summary({
     return (
       <Foreign
         text={foreign(t('activity.call', { tool: summary.slice(0, -end.length), server: server ?? '' }))}
-        most={most}
+        maxCharacters={maxCharacters}
         inline
       />
     )
-  if (kind === 'call' || foreignKinds.has(kind)) return <Foreign text={foreign(summary)} most={most} inline />
-  return <HostText text={foreign(summary)} most={most} inline />
+  if (kind === 'call' || foreignKinds.has(kind))
+    return <Foreign text={foreign(summary)} maxCharacters={maxCharacters} inline />
+  return <HostText text={foreign(summary)} maxCharacters={maxCharacters} inline />
 }

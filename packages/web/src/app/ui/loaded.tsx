@@ -11,22 +11,22 @@ export function loaded<Props extends object>(
   load: () => Promise<{ readonly default: Component<Props> }>,
   Fallback?: Component<Props>,
 ): Component<Props> {
-  let known: Component<Props> | undefined
+  let component: Component<Props> | undefined
   return function Loaded(props) {
     const [failure, setFailure] = useState<{ readonly error: unknown }>()
-    const [Content, setContent] = useState(() => known)
+    const [Content, setContent] = useState(() => component)
     useEffect(() => {
       if (Content !== undefined) return
-      let isGone = false
+      let isUnmounted = false
       load().then(
         (module) => {
-          known = module.default
-          if (!isGone) setContent(() => known)
+          component = module.default
+          if (!isUnmounted) setContent(() => component)
         },
-        (error: unknown) => isGone || setFailure({ error }),
+        (error: unknown) => isUnmounted || setFailure({ error }),
       )
       return () => {
-        isGone = true
+        isUnmounted = true
       }
     }, [Content])
     if (failure !== undefined) throw failure.error

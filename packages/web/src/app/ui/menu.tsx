@@ -34,7 +34,7 @@ export function Menu({
   const list = useRef<HTMLDivElement>(null)
   const opener = useRef<HTMLButtonElement>(null)
   const lines = (): HTMLElement[] => [...(list.current?.querySelectorAll<HTMLElement>('button') ?? [])]
-  const place = (): void => {
+  const position = (): void => {
     const [menu, from] = [list.current, opener.current?.getBoundingClientRect()]
     if (menu === null || from === undefined) return
     const isBelow = from.bottom + menu.offsetHeight + 12 <= innerHeight || from.top < innerHeight / 2
@@ -66,7 +66,7 @@ export function Menu({
         className={style.menu}
         onToggle={({ newState }) => {
           if (newState !== 'open') return
-          place()
+          position()
           // The event comes after the menu has opened: keys pressed until then have chosen a line already.
           if (list.current?.contains(document.activeElement) === true) return
           const all = lines()
@@ -75,10 +75,10 @@ export function Menu({
         }}
         onKeyDown={(event) => {
           const all = lines()
-          const at = all.findIndex((line) => line.matches(':focus'))
+          const focusedIndex = all.findIndex((line) => line.matches(':focus'))
           const to = {
-            ArrowDown: at + 1,
-            ArrowUp: at - 1 + all.length,
+            ArrowDown: focusedIndex + 1,
+            ArrowUp: focusedIndex - 1 + all.length,
             Home: 0,
             End: all.length - 1,
           }[event.key]

@@ -103,7 +103,7 @@ export function Field({
 }): ReactNode {
   const id = useId()
   const described = [hint != null && `${id}-hint`, problem != null && `${id}-problem`].filter(
-    (one) => one !== false,
+    (id) => id !== false,
   )
   return (
     <div className={style.field}>

@@ -1,7 +1,7 @@
 import { routes } from '../routes.ts'
 
 /** Something a key does, with the id of its name. Menus, the key sheet and tests read the same table. */
-export interface KeyAct {
+export interface KeyBinding {
   /** `Mod` is Ctrl, or ⌘ on a Mac. */
   readonly keys: string
   readonly name: string
@@ -22,13 +22,13 @@ export const screens = [
   { key: 'a', name: 'nav.activity', to: routes.activities.to() },
 ] as const
 
-export const keyActs: readonly KeyAct[] = [
+export const keyBindings: readonly KeyBinding[] = [
   { keys: 'Mod+K', name: 'key.palette', where: 'anywhere', act: 'palette' },
   { keys: '?', name: 'key.sheet', where: 'anywhere', act: 'keys' },
   { keys: '.', name: 'key.dock', where: 'anywhere', act: 'dock' },
   { keys: 'Mod+.', name: 'key.stop', where: 'anywhere', act: 'stop' },
   { keys: 'i', name: 'key.oldest', where: 'anywhere', act: 'oldest' },
-  ...screens.map(({ key, name, to }): KeyAct => ({ keys: `g ${key}`, name, where: 'anywhere', to })),
+  ...screens.map(({ key, name, to }): KeyBinding => ({ keys: `g ${key}`, name, where: 'anywhere', to })),
   // The composer has its own keys, which are listed with the others.
   { keys: 'Enter', name: 'key.send', where: 'composer' },
   { keys: 'Shift+Enter', name: 'key.line', where: 'composer' },

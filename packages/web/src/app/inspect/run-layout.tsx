@@ -10,7 +10,7 @@ import style from './inspect.module.css'
 import type { InspectorRun } from './run.ts'
 
 /** A thing of a server with what is filled in and what comes out: side by side, below each other, or one of them. */
-export function Bench({
+export function RunLayout({
   server,
   kind,
   title,
@@ -137,7 +137,7 @@ function Progress({ row }: { row: NonNullable<InspectorRun['row']> }): ReactNode
       <span>
         {progress !== undefined &&
           (total === undefined ? number(progress) : `${number(progress)}/${number(total)}`)}{' '}
-        {message !== undefined && <Foreign text={message} most={120} inline />}{' '}
+        {message !== undefined && <Foreign text={message} maxCharacters={120} inline />}{' '}
         <span className={style.quiet}>{age(now - Date.parse(row.at))}</span>
       </span>
     </span>
