@@ -15,12 +15,12 @@ import { ListView, RawView, StatsView, TreeView } from './views.tsx'
 
 const icons = { list: Logs, tree: ListTree, time: ChartGantt, raw: ScrollText, stats: ChartColumn }
 
-/** Everything that happened, by one filter, in five views. `activity`: the number of a row of the activity log. */
+/** The activity log with one filter in five views. `activity`: the id of an activity to open. */
 export default function Activities({ activity }: { activity?: number }): ReactNode {
   return activity === undefined ? <Log /> : <OfActivity activity={activity} />
 }
 
-/** The address of an activity is that of its event. */
+/** Redirects from the address of an activity to that of its event. */
 function OfActivity({ activity }: { activity: number }): ReactNode {
   const t = useText()
   const { data, error } = useRead('trace.list', { filter: `row:${activity}`, limit: 1 })
@@ -66,7 +66,7 @@ function Log(): ReactNode {
     view === 'raw' ? `kind:wire ${filter}`.trim() : view === 'time' ? filterWithin(filter, period) : filter
   const log = useLog(requestedEvent)
   const counters = useRead('trace.counters', {}, { everyMs: 5_000 }).data
-  // A link to an event looks at that event.
+  // With a link to an event, the list does not scroll to the newest one.
   const [isFollowing, setFollowing] = useState(event === undefined)
   const onSelect = useCallback(
     (id: number): void => {

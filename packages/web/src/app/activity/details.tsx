@@ -26,7 +26,7 @@ import { KindIcon, timeOf, toneOf } from './event-row.tsx'
 const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 const maxCaused = 50
 
-/** Everything about one event: facts, causes, payload, what it caused, and what can be done with it. */
+/** The details of one event: facts, causes, payload, caused events, and actions. */
 export function Details({
   id,
   onSelect,
@@ -199,7 +199,7 @@ export function Details({
   )
 }
 
-/** What led to an event, the first cause first, and what it led to. */
+/** The causes of an event, the root first, and the events that it caused. */
 function causesOf(
   nodes: readonly TraceNode[],
   id: number,
@@ -242,7 +242,7 @@ function argumentsOf(payload: unknown): Record<string, unknown> | undefined {
   return isRecord(params) && isRecord(params['arguments']) ? params['arguments'] : undefined
 }
 
-/** Which rule or answer decided about a call. */
+/** The rule or answer that decided about a call. */
 function Decided({ payload }: { payload: unknown }): ReactNode {
   const t = useText()
   const decision = isRecord(payload) && isRecord(payload['decision']) ? payload['decision'] : undefined
@@ -266,7 +266,7 @@ function Decided({ payload }: { payload: unknown }): ReactNode {
   )
 }
 
-/** Does a request again, as it was or edited, and shows where the results differ. */
+/** Repeats a request, unchanged or edited, and shows the differences of the results. */
 function Repeat({
   id,
   entry,

@@ -5,10 +5,10 @@ import { useAddress } from '../routes.ts'
 import style from './activity.module.css'
 import { cell } from './event-row.tsx'
 
-/** The grid has the focus and the keys, so that its rows need neither. */
+/** The grid handles focus and keys, so its rows need neither. */
 const gridRow = { role: 'row' } as const
 
-/** What moves a grid of rows from outside. */
+/** Scrolls a grid from outside. */
 export interface GridHandle {
   toEnd(): void
 }
@@ -33,14 +33,14 @@ export function EventGrid({
   label: string
   count: number
   rowHeight: number
-  /** The id of the row at a place. */
+  /** The id of the row at an index. */
   keyAt: (index: number) => number | undefined
-  /** The place of the selected row; -1 for none. */
+  /** The index of the selected row; -1 for none. */
   selected: number
   isFollowing: boolean
   onWindow?: (from: number, to: number) => void
   onSelect: (index: number) => void
-  /** The person reached the end, or left it. */
+  /** Called when the user scrolls to the end or away from it. */
   onFollow: (isAtEnd: boolean) => void
   onKey?: (key: string, index: number) => boolean
   children: (index: number) => ReactNode
@@ -59,7 +59,7 @@ export function EventGrid({
   const items = virtualizer.getVirtualItems()
   const [first, last] = [items[0]?.index ?? 0, (items.at(-1)?.index ?? -1) + 1]
   useEffect(() => onWindow?.(first, last), [onWindow, first, last])
-  // The row of the link comes into view once, when it is known.
+  // The selected row is scrolled into view once, when the rows are loaded.
   const isInitiallyScrolled = useRef(false)
   useLayoutEffect(() => {
     if (count === 0 || isInitiallyScrolled.current) return

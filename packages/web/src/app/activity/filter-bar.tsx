@@ -77,12 +77,12 @@ const quick = [
   ['http', 'kind:http'],
 ] as const
 
-/** The words of a filter; quoted texts are one word with what comes before them. */
+/** The terms of a filter. A quoted text belongs to the term before it. */
 function termsOf(filter: string): readonly string[] {
   return filter.match(/(?:"(?:[^"\\]|\\.)*"?|[^\s"])+/g) ?? []
 }
 
-/** The filter as a line of text with suggestions; what is wrong with it is said below its place. */
+/** An input for the filter with suggestions. An error is shown below its position in the text. */
 export function FilterBar({
   value,
   error,
@@ -265,7 +265,7 @@ function columnOf({ data }: { readonly data?: unknown }): number | undefined {
   return typeof data.column === 'number' ? data.column : undefined
 }
 
-/** The key whose meaning is shown beside a suggestion. */
+/** The filter key whose description is shown beside a suggestion. */
 function filterKeyOf(option: string): string {
   const [, key = ''] = /^-?([a-z]+):/.exec(option) ?? []
   return key === '' ? 'text' : key

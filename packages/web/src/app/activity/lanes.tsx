@@ -17,7 +17,7 @@ import style from './activity.module.css'
 import { timeOf } from './event-row.tsx'
 
 const binCount = 240
-/** Events in the window below which each is drawn by itself. */
+/** Up to this number of events in the window, each is drawn individually. */
 const maxSpans = 1_500
 const laneHeight = 34
 const axisHeight = 22
@@ -38,7 +38,7 @@ export function filterWithin(filter: string, period: Period | undefined): string
   return `${filter} since:${iso(Math.floor(period.from))} until:${iso(Math.ceil(period.to) + 1)}`.trim()
 }
 
-/** What happened when at each server: counts while it is far away, single events from near. */
+/** A timeline with a lane for each server: counts for long periods, individual events for short ones. */
 export function Lanes({
   filter,
   period,

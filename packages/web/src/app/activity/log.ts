@@ -3,18 +3,18 @@ import type { HostClient } from '@jackfield/host/client'
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
 import { useHost } from '../data/host.tsx'
 
-/** Rows that are fetched at once. */
+/** Rows of one request. */
 const chunkSize = 100
-/** Rows that are kept. */
+/** Rows that are cached. */
 const maxRows = 4_000
 const followMs = 700
 
 /**
- * The events of one filter: all their ids, and the rows that were looked at. Rows are fetched by chunks of ids, the newest
- * window first, one request at a time.
+ * The events of one filter: all ids, and the rows that were in view. Rows are fetched in chunks, one request at a time; the
+ * current window has priority.
  */
 export class EventLog {
-  /** Oldest first; undefined until they are known. */
+  /** Oldest first; undefined until they are loaded. */
   ids: readonly number[] | undefined
   error: (Error & { readonly data?: unknown }) | undefined
   readonly #client: HostClient
@@ -49,7 +49,7 @@ export class EventLog {
     this.#notify()
   }
 
-  /** Adds what happened since, and reads again the rows in view that were not over. */
+  /** Adds new events, and refreshes the rows in view that were still running. */
   async follow(): Promise<void> {
     const { ids } = this
     if (ids === undefined || this.error !== undefined) return
@@ -68,7 +68,7 @@ export class EventLog {
     return this.#rows.get(id)
   }
 
-  /** Says which places are in view, so that their rows are fetched. */
+  /** Sets the range of indexes in view and fetches their rows. */
   show(from: number, to: number): void {
     this.#window = [from, to]
     void this.#fetch()
@@ -96,7 +96,7 @@ export class EventLog {
         const requestedIds = ids.slice(start, start + chunkSize).filter((id) => !this.#rows.has(id))
         const rows = await this.#call('trace.rows', { ids: requestedIds })
         for (const row of rows) this.#rows.set(row.id, row)
-        // Events that are gone have no row: they are not asked for again.
+        // Deleted events have no row; their ids are removed so that they are not requested again.
         const returnedIds = new Set(rows.map(({ id }) => id))
         if (returnedIds.size < requestedIds.length) {
           const deletedIds = new Set(requestedIds.filter((id) => !returnedIds.has(id)))
@@ -109,7 +109,7 @@ export class EventLog {
         this.#notify()
       }
     } catch {
-      // Without a connection the next window asks again.
+      // Without a connection the next window retries.
     } finally {
       this.#isFetching = false
     }
@@ -124,7 +124,7 @@ export class EventLog {
   }
 }
 
-/** The events of a filter, kept up to date while the tab is looked at. */
+/** The events of a filter, kept up to date while the tab is visible. */
 export function useLog(filter: string): EventLog {
   const { client } = useHost()
   const log = useMemo(() => new EventLog(client, filter), [client, filter])

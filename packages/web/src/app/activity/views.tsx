@@ -33,7 +33,7 @@ function useRowHeight(): number {
   return useSyncExternalStore(subscribe, () => narrow.matches) ? 52 : 30
 }
 
-/** Every event in a line, in the order in which they happened. */
+/** Lists every event in a line, in chronological order. */
 export function ListView({
   log,
   event,
@@ -80,7 +80,7 @@ export function ListView({
   )
 }
 
-/** The place of an id among ids that grow. */
+/** The index of an id in an ascending list; -1 if it is missing. */
 export function indexOfId(ids: readonly number[], id: number | undefined): number {
   if (id === undefined) return -1
   let [low, high] = [0, ids.length]
@@ -99,7 +99,7 @@ interface TreeRow {
   readonly children: number
 }
 
-/** Events below what caused them. */
+/** Shows events as a tree, each below its cause. */
 export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: ViewProps): ReactNode {
   const t = useText()
   const rowHeight = useRowHeight()
@@ -189,7 +189,7 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
 
 const rawHeight = 84
 
-/** Messages as they crossed the wire, requests with their responses. */
+/** Shows raw messages, requests with their responses. */
 export function RawView({
   log,
   event,
@@ -218,7 +218,7 @@ export function RawView({
     return byId
   }, [pairs])
   const [previous, setPrevious] = useState(payloads)
-  // What was shown stays until the next window is there.
+  // The previous payloads are shown until the next window is loaded.
   if (payloads.size > 0 && payloads !== previous) setPrevious(payloads)
   return (
     <EventGrid
@@ -281,7 +281,7 @@ export function RawView({
   )
 }
 
-/** What the events come to: by method and by model. */
+/** Statistics of the events by method and by model. */
 export function StatsView({ filter }: { filter: string }): ReactNode {
   const t = useText()
   const { number, duration } = useFormat()

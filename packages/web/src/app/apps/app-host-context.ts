@@ -1,7 +1,7 @@
 import type { AppDisplayMode, AppHostContext } from '@jackfield/host/browser'
 import { type RefObject, useEffect, useRef } from 'react'
 
-/** Variables of the extension by those of this page. */
+/** CSS variables of the MCP Apps extension, with the variable of this page that has the value. */
 const variables = {
   '--color-background-primary': '--raised',
   '--color-background-secondary': '--page',
@@ -29,7 +29,7 @@ const variables = {
 
 const isDark = matchMedia('(prefers-color-scheme: dark)')
 
-/** What an app gets of this page: theme, language, size, colours. */
+/** The host context of an app: theme, language, size, colours. */
 export function appHostContext(
   box: HTMLElement | null,
   displayMode: AppDisplayMode,
@@ -60,7 +60,7 @@ export function appHostContext(
   }
 }
 
-/** Calls `changed` when theme, language, size or way of showing change. */
+/** Calls `onChange` with the host context at first, and when theme, language, size or display mode change. */
 export function useAppHostContext(
   box: RefObject<HTMLElement | null>,
   mode: AppDisplayMode,

@@ -14,7 +14,7 @@ import style from './apps.module.css'
 
 /** The origins of the frames of apps, with an asterisk: `http://*.localhost:7421`. Empty where the host serves none. */
 const apps = document.querySelector<HTMLMetaElement>('meta[name=apps]')?.content ?? ''
-/** As the server of the frames has it. */
+/** The same value as in `server/app-pages.ts`. */
 const sandbox = 'allow-scripts allow-same-origin allow-forms'
 const features = {
   camera: 'camera',
@@ -33,7 +33,7 @@ export interface AppViewProps {
   /** The page, as the tool's definition names it. */
   readonly uri: string
   readonly server: string
-  /** The conversation of the call, which shows the questions of the app then. */
+  /** The conversation of the call; it shows the questions of the app. */
   readonly conversation?: string | undefined
   /** The activity row of the call. */
   readonly activity?: number | undefined
@@ -165,14 +165,14 @@ function isAbout({ question }: QuestionRow, server: string, uri: string): boolea
   return question.kind === 'app' && question.cause.server === server && plainText(question.app.uri) === uri
 }
 
-/** Open questions, in the layer of the host, where no app draws. */
+/** Open questions, outside the frame of the app. */
 function Questions({ about }: { about: (row: QuestionRow) => boolean }): ReactNode {
   const inbox = useTopic('inbox')
   const open = [...(inbox?.values() ?? [])].filter((row) => row.state === 'open' && about(row))
   return open.map((row) => <InView key={row.id} row={row} />)
 }
 
-/** A question that comes into view, since it can be answered only when all of it was seen. */
+/** Scrolls a question into view, since it can be answered only once it was completely visible. */
 function InView({ row }: { row: QuestionRow }): ReactNode {
   const card = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -226,7 +226,7 @@ function Frame({
           setHeight(Math.min(maxHeight, Math.max(minHeight, Math.ceil(size.height))))
       },
       onDisplayMode: (requestedMode) => {
-        // An app covers the rest of the page only after a click, and never the bar that says whose it is.
+        // Fullscreen needs a click of the user, and never covers the bar with the name of the server.
         if (requestedMode === 'fullscreen' && !navigator.userActivation.isActive) return shown.current
         setMode(requestedMode)
         return requestedMode
@@ -316,7 +316,7 @@ function Frame({
   )
 }
 
-/** Takes the containment off what is around an element, which would keep it from covering the window; gives what undoes it. */
+/** Removes `content-visibility` of ancestors, which would prevent an element from covering the window. Returns a function that restores it. */
 function removeContainment(element: HTMLElement | null): () => void {
   const changed: HTMLElement[] = []
   for (let ancestor = element; ancestor !== null; ancestor = ancestor.parentElement) {

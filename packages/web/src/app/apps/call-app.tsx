@@ -8,12 +8,12 @@ import { Button } from '../ui/ui.tsx'
 import { AppView } from './app-view.tsx'
 import style from './apps.module.css'
 
-/** Apps of a conversation that open by themselves. */
+/** Maximum number of apps of a conversation that open automatically. */
 const maxAutoOpened = 3
 
 let autoOpened = 0
 
-/** The app of a call, if its tool has one. It opens by itself where the call is new, and otherwise on a click. */
+/** The app of a call, if its tool has one. It opens automatically for a new call, otherwise on a click. */
 export function CallApp({
   name,
   input,
@@ -72,7 +72,7 @@ export function CallApp({
   )
 }
 
-/** The call that a `call_tool` of the tool search stands for. */
+/** The tool and arguments of a call; those inside of a `call_tool` of the tool search. */
 function resolveCalledTool(
   name: string,
   input: unknown,

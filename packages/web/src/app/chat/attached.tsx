@@ -20,14 +20,14 @@ const refOf = ({ server, uri }: Pick<AttachedResource, 'server' | 'uri'>): Ref =
 })
 const keyOf = ({ server, uri }: Ref): string => JSON.stringify([server, uri])
 
-/** Resources that go along with a conversation: chosen ones, and automatic ones with the reason of each. */
+/** The resources of a conversation: chosen ones, and automatically included ones with a reason each. */
 export function AttachedSection({
   conversation,
   waiting,
   isPicking,
 }: {
   conversation: string
-  /** Those that the model was not given yet. */
+  /** Resources that were not sent to the model yet. */
   waiting: readonly AttachedResource[]
   isPicking: boolean
 }): ReactNode {
@@ -115,7 +115,7 @@ export function AttachedSection({
   )
 }
 
-/** What came of the automatic ones: how much of the budget they take, and why others are left out. */
+/** The result of automatic inclusion: the used budget, and the reasons for omitted resources. */
 function Included({
   inclusion: { included, left, tokens, budget },
 }: {
@@ -240,7 +240,7 @@ function Difference({ pieces }: { pieces: NonNullable<Wire<CopyDiff>['pieces']> 
 /** Rows that are shown; a search narrows them. */
 const maxRows = 200
 
-/** Chooses resources of all servers; what is chosen is attached at once. */
+/** Searches resources of all servers; a chosen one is attached immediately. */
 function Picker({
   conversation,
   copies,

@@ -62,7 +62,7 @@ const icons = {
   done: { Icon: CircleCheck, tone: 'ok' },
 } as const
 
-/** Calls of a message run one after another; those of an earlier process have no row. */
+/** The state of a call. Calls of a message run one after another; calls of an earlier process have no row. */
 function stateOf(call: CallRow | undefined, result: unknown, waits: boolean, isBusy: boolean): State {
   if (call?.denied === true) return 'denied'
   if (call?.cancelled === true) return 'cancelled'
@@ -73,7 +73,7 @@ function stateOf(call: CallRow | undefined, result: unknown, waits: boolean, isB
   return isBusy ? 'next' : 'lost'
 }
 
-/** One call as a row: what is called with what, how far it is, and what came of it. `waits`: for an answer of the person. */
+/** One call as a row: tool, arguments, state and result. `waits`: whether it waits for an answer of the user. */
 export function Call({
   conversation,
   use,
@@ -97,7 +97,7 @@ export function Call({
   const state = stateOf(call, result, waits, isBusy)
   const isRunning = state === 'running' || state === 'asked'
   const { Icon, tone } = icons[state]
-  // Of a call that outlived its turn, the turn has only the note that there is no result yet.
+  // The turn of a call that finished later has only a note that there is no result yet.
   const isLate = call?.state === 'done' && (call.question !== undefined || call.task !== undefined)
   const content = contentOf(isLate && call.result !== undefined ? call : result)
   const reason = firstLine(content)
@@ -192,7 +192,7 @@ export function Call({
   )
 }
 
-/** What a call waits for, and how far it is. */
+/** What a call waits for, and its progress. */
 function Running({
   conversation,
   call,
@@ -254,14 +254,14 @@ function Running({
   )
 }
 
-/** The first line of the first text of a result; undefined where there is none. */
+/** The first line of the first text of a result; undefined if there is none. */
 function firstLine(content: unknown): string | undefined {
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
   const [line = ''] = (blocks.find(isTextBlock)?.text ?? '').trimStart().split('\n', 1)
   return line === '' ? undefined : line
 }
 
-/** The beginning of a result in a line. */
+/** The beginning of a result in one line. */
 function Brief({ content }: { content: unknown }): ReactNode {
   const { number } = useFormat()
   const t = useText()

@@ -23,10 +23,10 @@ const PromptForm = loaded(() => import('./prompt-form.tsx'))
 
 type QueuedRow = Extract<Wire<ConversationRow>, { kind: 'queued' }>
 
-/** Copies that are shown above the text; the others are counted. */
+/** Maximum number of attached resources shown above the text; the others are counted. */
 const maxChips = 6
 
-/** What is said next. It shares no state with the transcript. */
+/** The input for the next message. It shares no state with the transcript, which renders often. */
 export function Composer({
   id,
   isNew,
@@ -41,7 +41,7 @@ export function Composer({
   isNew: boolean
   isBusy: boolean
   queued: readonly QueuedRow[]
-  /** What goes along with the next message. */
+  /** Resources that are attached to the next message. */
   attached: readonly Wire<AttachedCopy>[]
   onEditLast: () => void
   onDialog: (dialog: ConversationDialogKind) => void
@@ -78,7 +78,7 @@ export function Composer({
   useEffect(() => {
     if (isAtKeyboard) area.current?.focus()
   }, [])
-  // The field that a prompt took the place of has the focus again.
+  // Returns the focus to the input when the form of a prompt closes.
   const hadPrompt = useRef(false)
   useEffect(() => {
     if (prompt === undefined && hadPrompt.current) area.current?.focus()

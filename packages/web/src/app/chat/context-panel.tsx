@@ -11,7 +11,7 @@ import { ToolsSection } from './tools.tsx'
 
 export type InfoRow = Extract<Wire<ConversationRow>, { kind: 'info' }>
 
-/** What goes along with a conversation: resources, tools and folders, and what they cost. */
+/** The context of a conversation: resources, tools and folders, and their tokens. */
 export default function ContextPanel({
   conversation,
   focusRequest,

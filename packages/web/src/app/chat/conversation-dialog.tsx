@@ -11,7 +11,7 @@ import { Menu } from '../ui/menu.tsx'
 import { Button, Field, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
-/** What is asked before an act on a conversation. */
+/** Actions on a conversation that need input or confirmation. */
 export type ConversationDialogKind = 'rename' | 'compact' | 'delete'
 
 export function ConversationMenu({
@@ -45,7 +45,7 @@ export function ConversationMenu({
   )
 }
 
-/** Asks for what an act needs, in its place on the page. Esc and the second button change nothing. */
+/** Asks for the input or confirmation of an action. Esc and the second button cancel. */
 export function ConversationDialog({
   id,
   title,

@@ -14,7 +14,7 @@ type Facts = Wire<ConversationFacts>
 
 const dayMs = 86_400_000
 
-/** Conversations by when something was said in them last: today, in the last week, before. */
+/** Groups conversations by their last message: today, in the last week, earlier. */
 function grouped(all: readonly Facts[]): [group: 'today' | 'week' | 'before', rows: Facts[]][] {
   const midnight = new Date().setHours(0, 0, 0, 0)
   const groups = Map.groupBy(all, ({ lastAt }) => {
@@ -24,7 +24,7 @@ function grouped(all: readonly Facts[]): [group: 'today' | 'week' | 'before', ro
   return [...groups]
 }
 
-/** Conversations, the one in which something was said last first, with a search and the acts of each. */
+/** The list of conversations, most recent first, with search and a menu for each. */
 export function ConversationList({ here }: { here: string | undefined }): ReactNode {
   const t = useText()
   const { number } = useFormat()

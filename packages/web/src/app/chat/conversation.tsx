@@ -155,7 +155,7 @@ function Conversation({ id }: { id: string }): ReactNode {
 
 const noCopies: readonly never[] = []
 
-/** Messages with who is named above each: the model that answers a turn, once. */
+/** Adds to each message the author to show above it, if it differs from that of the message before. */
 function authored(
   entries: readonly EntryRow[],
   t: ReturnType<typeof useText>,
@@ -174,7 +174,7 @@ function authored(
   })
 }
 
-/** Follows the end of what grows, but only for a reader who is at the end. */
+/** Keeps growing content scrolled to its end unless the user has scrolled up. */
 function useScrollToEnd(isOpen: boolean): {
   viewport: React.RefObject<HTMLDivElement | null>
   content: React.RefObject<HTMLDivElement | null>
@@ -190,7 +190,7 @@ function useScrollToEnd(isOpen: boolean): {
   useLayoutEffect(() => {
     const [outer, inner] = [viewport.current, content.current]
     if (!isOpen || outer === null || inner === null) return
-    // Rows also grow after they are shown: a question waits for its parts.
+    // Rows also grow after they are shown, such as a question whose parts are loading.
     const observer = new ResizeObserver(() => {
       if (isAtEnd.current) outer.scrollTop = outer.scrollHeight
     })
@@ -203,7 +203,7 @@ function useScrollToEnd(isOpen: boolean): {
     content,
     isAway,
     onScroll({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) {
-      // Rows that grow move the end away; only a reader who scrolls up leaves it.
+      // Growing rows move the end, so only scrolling up counts as leaving it.
       const isScrolledUp = scrollTop < lastScrollTop.current
       lastScrollTop.current = scrollTop
       if (scrollHeight - scrollTop - clientHeight < 40) isAtEnd.current = true
@@ -259,7 +259,7 @@ function ConversationBar({
   )
 }
 
-/** That the model was asked and has not said anything yet. */
+/** Shown while the model has not begun to answer. */
 function Thinking({ isSummary }: { isSummary: boolean }): ReactNode {
   const t = useText()
   const { duration } = useFormat()
@@ -273,7 +273,7 @@ function Thinking({ isSummary }: { isSummary: boolean }): ReactNode {
   )
 }
 
-/** Why the last turn ended, where it did not end by itself. */
+/** Why the last turn ended early: waiting, an error, or calls that did not run. */
 function TurnEnd({ info }: { info: InfoRow }): ReactNode {
   const t = useText()
   return (

@@ -6,7 +6,7 @@ import { foreign, plainText } from '../text/foreign-type.ts'
 import { folderOf } from '../text/pieces.ts'
 import style from './chat.module.css'
 
-/** Folders that are open, and which servers see them. */
+/** The open folders, and which servers see them. */
 export function FoldersSection(): ReactNode {
   const t = useText()
   const folders = useRead('roots.list', {}).data

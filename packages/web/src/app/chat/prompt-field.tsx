@@ -46,7 +46,7 @@ export function PromptField({
         setCompletions(completion?.values.filter((completed) => completed !== value).slice(0, 20) ?? [])
         setActiveIndex(-1)
       })
-      // Without suggestions it is a field like any other.
+      // Without suggestions it is a plain input.
       .catch(() => {})
     return () => stop.abort()
   }, [client, server, prompt, name, value, otherValues, isHere])
@@ -95,7 +95,7 @@ export function PromptField({
                 event.preventDefault()
                 choose(completions[activeIndex])
               } else if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) {
-                // The next field, and after the last one the messages.
+                // Focuses the next field; after the last one the form is submitted.
                 const fields = [...(event.currentTarget.form?.querySelectorAll('input') ?? [])]
                 const next = fields[fields.indexOf(event.currentTarget) + 1]
                 if (next === undefined) return
@@ -106,7 +106,7 @@ export function PromptField({
           />
         )}
       </Field>
-      {isOpen && <Options id={list} name={name} found={completions} at={activeIndex} onTake={choose} />}
+      {isOpen && <Options id={list} name={name} completions={completions} activeIndex={activeIndex} onChoose={choose} />}
     </div>
   )
 }
@@ -114,15 +114,15 @@ export function PromptField({
 function Options({
   id,
   name,
-  found,
-  at,
-  onTake,
+  completions,
+  activeIndex,
+  onChoose,
 }: {
   id: string
   name: string
-  found: readonly string[]
-  at: number
-  onTake: (value: string) => void
+  completions: readonly string[]
+  activeIndex: number
+  onChoose: (value: string) => void
 }): ReactNode {
   const t = useText()
   return (
@@ -143,7 +143,7 @@ function Options({
           aria-selected={n === at}
           className={style.suggestion}
           onMouseDown={(event) => event.preventDefault()}
-          onClick={() => onTake(option)}
+          onClick={() => onChoose(option)}
         >
           <Foreign text={foreign(option)} maxCharacters={120} inline />
         </div>

@@ -12,7 +12,7 @@ import { Button, Field, Key, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { PromptField } from './prompt-field.tsx'
 
-/** A prompt of a server: its arguments, then the messages that it makes, which are sent as they are edited. */
+/** The form of a prompt: its arguments, then its messages, which can be edited before they are sent. */
 export default function PromptForm({
   conversation,
   prompt,

@@ -6,7 +6,7 @@ import { useText } from '../i18n/i18n.ts'
 import { type Foreign, foreign, plainText, type Wire } from '../text/foreign-type.ts'
 import { type ChatCommand, commands } from './commands.ts'
 
-/** A word of the composer that suggestions are wanted for: `/` commands and prompts, `@` resources, `#` tools. */
+/** The word to complete in the composer: `/` commands and prompts, `@` resources, `#` tools. */
 export interface Word {
   readonly sign: '/' | '@' | '#'
   readonly typed: string
@@ -45,7 +45,7 @@ export interface Suggestion {
   readonly key: string
   readonly group: 'command' | 'model' | 'prompt' | 'resource' | 'tool'
   readonly name: Foreign
-  /** What it is, in the words of its server or of the page. */
+  /** A description by the server or the page. */
   readonly about: Foreign | undefined
   readonly note: string
   readonly choice: Choice

@@ -8,7 +8,7 @@ import { ServerBadge } from '../text/server-badge.tsx'
 import style from './chat.module.css'
 import type { InfoRow } from './context-panel.tsx'
 
-/** The tools that the model is offered in a conversation: a switch for each server and for each tool, and their tokens. */
+/** The tools that a conversation offers to the model, with a switch for each server and tool, and their tokens. */
 export function ToolsSection({ conversation, info }: { conversation: string; info: InfoRow }): ReactNode {
   const t = useText()
   const { compact } = useFormat()

@@ -18,14 +18,14 @@ const Markdown = loaded(() => import('../text/markdown.tsx'), Foreign)
 type Row = Wire<ConversationRow>
 export type EntryRow = Extract<Row, { kind: 'entry' }>
 
-/** Characters of a text of the person or of an attached resource before the person asks for all. */
+/** Characters of a text of the user or of an attached resource that are shown until it is expanded. */
 const maxSaid = 600
 
-/** What calls of a message show besides the message. */
+/** Data for the calls of a message that is not part of the message. */
 export interface CallFacts {
   readonly results: ReadonlyMap<string, unknown>
   readonly calls: ReadonlyMap<string, CallRow>
-  /** Whether a question of the conversation is open, which calls that are not sent yet wait for. */
+  /** Whether a question of the conversation is open; calls that are not sent yet wait for it. */
   readonly waits: boolean
   readonly isBusy: boolean
 }
@@ -40,7 +40,7 @@ export const Entry = memo(
   }: {
     row: EntryRow
     conversation: string
-    /** Who is named above it; absent where the message before is of the same. */
+    /** The author to show above it; absent if it is that of the message before. */
     author: string | undefined
     facts: CallFacts
   }): ReactNode {
@@ -105,7 +105,7 @@ export const Entry = memo(
   },
 )
 
-/** A resource that went to the model: what it is, how large, who attached it and why; its content opens. */
+/** A resource that was sent to the model: its title, size, and who attached it and why. Its content can be expanded. */
 function AttachedEntry({
   attached: { server, uri, title, tokens, because },
   by,
@@ -183,7 +183,7 @@ function MessageActions({
   )
 }
 
-/** Copies the conversation before a message of the person and opens the copy with the message in its composer. */
+/** Forks the conversation before a message of the user and opens the fork with the message in its composer. */
 export function useEditInCopy(conversation: string): (place: number, text: string) => Promise<void> {
   const { client } = useHost()
   const [, navigate] = useLocation()

@@ -9,12 +9,12 @@ import { Button, Note } from '../ui/ui.tsx'
 import style from './config.module.css'
 import { FileDiff } from './file-diff.tsx'
 
-/** A change of the configuration, from the wish to the written file. */
+/** A change of the configuration: planned, reviewed and written. */
 export interface Change {
   readonly planned: Wire<ConfigPlan> | undefined
   readonly isRunning: boolean
   readonly error: Error | undefined
-  /** Works out what the change does, for the review. */
+  /** Plans a change for the review; resolves with whether that succeeded. */
   plan(change: ConfigChange): Promise<boolean>
   save(): Promise<boolean>
   cancel(): void
@@ -67,7 +67,7 @@ export function useChange(onSaved?: () => void): Change {
   }
 }
 
-/** What a change does to its file and to the servers, before it is saved; or why it cannot be made. */
+/** The review of a planned change: its effects on the file and the servers, or why it cannot be made. */
 export function ChangeReview({ change }: { change: Change }): ReactNode {
   const t = useText()
   const { planned, error, isRunning } = change

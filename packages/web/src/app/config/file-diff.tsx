@@ -8,7 +8,7 @@ import style from './config.module.css'
 
 const signs = { same: ' ', added: '+', removed: '−' } as const
 
-/** What becomes of a file, line by line. */
+/** The difference of a file, line by line. */
 export function FileDiff({
   before,
   after,

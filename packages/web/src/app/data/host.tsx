@@ -22,7 +22,7 @@ import { type Wire, wire } from '../text/foreign-type.ts'
 import { pageBuild } from './session.ts'
 import { closeCodes, socketChannel } from './socket-channel.ts'
 
-/** Every kind of question has a card. */
+/** The kinds of questions that the page can show. */
 const questionKinds = [
   'approval',
   'result',
@@ -38,10 +38,10 @@ const questionKinds = [
   'app',
 ] as const
 
-/** What stops the page from connecting again. */
+/** Why the page does not reconnect: no session, or a page of another build. */
 export type Refusal = 'login' | 'build'
 
-/** The connection of this tab to its host, and what was read over it. */
+/** The connection of this tab to its host, with a cache of what was read. */
 export class HostConnection {
   readonly client: HostClient
   readonly queries = new QueryClient({
@@ -78,7 +78,7 @@ export class HostConnection {
 
   readonly state = (): ClientState => this.client.state
 
-  /** Reads what methods of these groups gave again with every change of a topic. */
+  /** Invalidates the results of methods of these groups with every change of a topic. */
   #invalidateOnChange(topic: 'catalog' | 'configuration', groups: readonly string[]): void {
     this.client.subscribe(topic, {
       rows: () => {
@@ -87,7 +87,7 @@ export class HostConnection {
     })
   }
 
-  /** After every connection: a host that was started anew, or waited too long, does not know the surface of this tab. */
+  /** Called after every connection, since a host that was restarted does not know the surface of this tab. */
   #attachSurface(): void {
     queueMicrotask(() => {
       this.client
@@ -105,10 +105,10 @@ export class HostConnection {
   }
 }
 
-/** Changes within this time are shown together: of a burst, React would render each, and give up after 50. */
+/** Changes within this time are rendered together: React renders each update of a burst, and fails after 50. */
 const batchMs = 16
 
-/** The rows of one topic, followed while something shows them. */
+/** The rows of one topic, subscribed while a component shows them. */
 class TopicStore {
   /** The rows that are shown. */
   rows: View<unknown> | undefined
@@ -141,7 +141,7 @@ class TopicStore {
     })
     return () => {
       this.#listeners.delete(listener)
-      // Another component may show it in the same commit.
+      // Another component may subscribe in the same commit.
       queueMicrotask(() => {
         if (this.#listeners.size > 0) return
         this.#unsubscribe?.()
@@ -178,13 +178,13 @@ export function useHost(): HostConnection {
   return host
 }
 
-/** Whether the tab is connected now. */
+/** The state of the connection. */
 export function useConnection(): ClientState {
   const host = useHost()
   return useSyncExternalStore(host.onState, host.state)
 }
 
-/** The rows of a topic; undefined until they are known. The rows are replaced as a whole with every change. */
+/** The rows of a topic; undefined until they are loaded. Every change creates a new view. */
 export function useTopic<T extends string>(name: T): View<Wire<TopicRow<T>>> | undefined
 export function useTopic(name: string): View<unknown> | undefined {
   const host = useHost()
@@ -192,7 +192,7 @@ export function useTopic(name: string): View<unknown> | undefined {
   return useSyncExternalStore(store.subscribe, () => store.rows)
 }
 
-/** Why a topic cannot be followed. */
+/** The error that ended the subscription of a topic. */
 export function useTopicError(name: string): Error | undefined {
   const store = useHost().topic(name)
   return useSyncExternalStore(store.subscribe, () => store.error)
@@ -202,14 +202,14 @@ interface Read<T> {
   readonly data: T | undefined
   readonly error: Error | null
   readonly isPending: boolean
-  /** Whether it was read since the component is shown, and not only before. */
+  /** Whether the data was read after the component was mounted. */
   readonly isFetchedAfterMount: boolean
   refetch(): void
 }
 
 /**
- * What a method without an effect gives, cached by its parameters. `everyMs`: how often it is read again while it is shown; `isFresh`: it is read
- * again when it is shown, however new what is known is.
+ * Calls a method without side effects and caches its result by its parameters. `everyMs`: interval of refreshes while the component
+ * is shown; `isFresh`: ignores a cached result when the component is mounted.
  */
 export function useRead<M extends MethodName>(
   method: M,
@@ -223,7 +223,7 @@ export function useRead<M extends MethodName>(
     enabled?: boolean
     everyMs?: number | undefined
     isFresh?: boolean
-    /** Gives the result of the last parameters until that of the new ones is there. */
+    /** Returns the result of the previous parameters until that of the new ones is loaded. */
     keepsLast?: boolean
   } = {},
 ): Read<Wire<Methods[M]['result']>> {
@@ -233,7 +233,7 @@ export function useRead<M extends MethodName>(
     queryFn: ({ signal }) => client.call(method, params, { signal }).then((result) => wire(result)),
     enabled,
     ...(isFresh && { staleTime: 0 }),
-    // What changes while it is watched is read again when it is looked at again, too.
+    // Data with an interval is also read when the component is mounted.
     ...(everyMs !== undefined && { refetchInterval: everyMs, staleTime: 0 }),
   })
   const last = useRef<typeof data>(undefined)
@@ -253,7 +253,7 @@ export interface Action<Args extends readonly unknown[]> {
   reset(): void
 }
 
-/** Something with an effect, as buttons need it: whether it runs, and why it failed. Resolves with whether it succeeded. */
+/** Wraps an async function with side effects for a button. `run` resolves with whether it succeeded; `error` has the last failure. */
 export function useAction<Args extends readonly unknown[]>(
   action: (...args: Args) => Promise<unknown>,
 ): Action<Args> {
@@ -275,7 +275,7 @@ export function useAction<Args extends readonly unknown[]>(
   return { run, isRunning: state.isRunning, error: state.error, reset: () => setState({ isRunning: false }) }
 }
 
-/** The time now, every second. */
+/** The current time in milliseconds since 1970, updated every `everyMs`, by default every second. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

@@ -1,12 +1,13 @@
 import type { Channel } from '@jackfield/host/client'
 import { pageBuild, pageKey } from './session.ts'
 
-/** Why the server closed a socket, where the page does something other than connect again. */
+/** Close codes after which the page does not reconnect. */
 export const closeCodes = { loginNeeded: 4401, newBuild: 4426 } as const
 
 /**
- * Opens a WebSocket to the host; the page key goes first. It is read each time, since another login of this browser renews it.
- * `onRefused` gets the codes above.
+ * Opens a WebSocket to the host and sends the page key first. The key is read each time, since another login of this browser
+ * renews it. `onRefused`: called with one of `closeCodes`.
+ * @throws Error if the socket closes before it opens
  */
 export function socketChannel(onRefused: (code: number) => void): Promise<Channel> {
   return new Promise((resolve, reject) => {

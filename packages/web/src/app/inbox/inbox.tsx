@@ -13,10 +13,10 @@ import { QuestionRows } from './question-rows.tsx'
 
 /** Milliseconds after an answer within which a new question takes the place of the answered one. */
 const followUpMs = 3_000
-/** Open questions from which a filter is offered. */
+/** Minimum number of open questions for which a filter is shown. */
 const minFilterRows = 6
 
-/** Every open question, and the one that is looked at. */
+/** The inbox: open questions, and the selected one. */
 export default function InboxScreen({ question }: { question?: string }): ReactNode {
   const t = useText()
   const { number } = useFormat()
@@ -110,7 +110,7 @@ export default function InboxScreen({ question }: { question?: string }): ReactN
   )
 }
 
-/** An answered question hands over to the next one; one that is lost or withdrawn stays, so that the person reads why. */
+/** Opens the next question after an answer. A question that is lost or withdrawn stays, so that the user can read why. */
 function useNextQuestion(question: string | undefined, current: Row | undefined, open: readonly Row[]): void {
   const [, navigate] = useLocation()
   const last = useRef<{ id: string; state: string }>(undefined)
@@ -124,12 +124,12 @@ function useNextQuestion(question: string | undefined, current: Row | undefined,
     if (question === undefined || next === undefined || lastAnswered.current?.id !== question) return
     const { atMs } = lastAnswered.current
     lastAnswered.current = undefined
-    // The call that asked may ask again at once, as after the consent to a page.
+    // The same call may ask again immediately, such as after the consent to a page.
     if (performance.now() - atMs < followUpMs) navigate(routes.question.to(next.id), { replace: true })
   })
 }
 
-/** What the filter searches. */
+/** The text that the filter searches, in lower case. */
 function searchTextOf({ question }: Row): string {
   const { server, tool, caller = '' } = question.cause
   const message = question.kind === 'elicitation' ? plainText(question.params.message) : ''

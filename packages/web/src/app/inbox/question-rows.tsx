@@ -105,7 +105,7 @@ export function QuestionRows({
   )
 }
 
-/** Memoized, since every key moves between them. */
+/** Memoized, since every key press renders the list. */
 const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHere: boolean }): ReactNode {
   const t = useText()
   const { time } = useFormat()
@@ -153,7 +153,7 @@ const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHer
   )
 })
 
-/** What a question is about in a line: its message, arguments, folders, definitions or command. */
+/** A question in one line: its message, arguments, folders, definitions or command. */
 function subjectOf(question: Row['question']): string {
   switch (question.kind) {
     case 'approval':

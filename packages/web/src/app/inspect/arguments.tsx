@@ -10,7 +10,7 @@ import style from './inspect.module.css'
 import { describeSchema, issuesOf, type Schema } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
 
-/** Edits JSON with an editor that is loaded when it is shown first. */
+/** An editor for JSON, whose code is loaded when it is shown first. */
 export const JsonField = loaded(() => import('./json-editor.tsx'), PlainJsonField)
 
 function PlainJsonField({
@@ -34,7 +34,7 @@ function PlainJsonField({
   )
 }
 
-/** Edits arguments by a form of their schema or as JSON, and says what the schema finds wrong. Both edit one text. */
+/** Edits arguments in a form of their schema or as JSON, and shows validation issues. Both edit the same text. */
 export function Arguments({
   schema,
   text,
@@ -52,7 +52,7 @@ export function Arguments({
   const hasForm = kind === 'object'
   const [view, setView] = useState<'form' | 'json'>('form')
   const shown = hasForm && 'value' in read ? view : 'json'
-  // What is only not filled in yet is no fault.
+  // A required field that is still empty is not shown as an error.
   const issues = 'value' in read ? issuesOf(schema, read.value) : []
   const shownIssues = issues.filter(({ message }) => !message.startsWith('must have the property'))
   const otherIssues = shown === 'form' ? shownIssues.filter(({ path }) => path === '') : issues

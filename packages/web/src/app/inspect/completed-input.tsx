@@ -10,7 +10,7 @@ type Of = { readonly prompt: string } | { readonly template: string }
 
 const maxShown = 50
 
-/** A text field with the values that the server suggests for it. */
+/** A text input with completions of the server. */
 export function CompletedInput({
   ids,
   server,
@@ -25,7 +25,7 @@ export function CompletedInput({
   of: Of
   argument: string
   value: string
-  /** What the other fields have. */
+  /** The values of the other fields. */
   chosen: Readonly<Record<string, string>>
   onChange: (value: string) => void
 }): ReactNode {

@@ -10,8 +10,8 @@ import style from './inspect.module.css'
 type Format = TraceFormat | 'recording'
 
 /**
- * Saves events as a file. The host makes it while the browser saves it, so nothing of it is in the page. `isWithin`: the
- * filter names one activity, and the file has what it led to.
+ * Exports events as a file, which the host streams to the browser. `isWithin`: the filter names one activity, and the file has the
+ * events that it caused.
  */
 export function ExportButton({
   label,

@@ -17,7 +17,7 @@ import { ResourcePage, TemplatePage } from './resource.tsx'
 import { ServerPage } from './server-page.tsx'
 import { definitionErrorsOf, ToolHints, ToolPage } from './tool.tsx'
 
-/** What a server is and offers, and one thing of it to try. */
+/** The inspector: servers, the lists of their tools, prompts and resources, and the selected item. */
 export default function Inspect(): ReactNode {
   const t = useText()
   const [, navigate] = useLocation()
@@ -41,7 +41,7 @@ export default function Inspect(): ReactNode {
     )
   const row = servers.get(server)
   const kind = inspectKinds.find((name) => name === kindOf)
-  // Where only the server is named: what it offers, beside what it is.
+  // With only a server in the address, its first non-empty list is shown beside its details.
   const listed = kind === undefined || kind === 'server' ? firstKind(row) : kind
   return (
     <div className={style.screen} data-open={item !== undefined || kind === 'server'}>
@@ -194,7 +194,7 @@ function useOffers(server: string, kind: InspectKind): readonly Offer[] | undefi
   }, [kind, server, tools, prompts, resources, templates, tasks])
 }
 
-/** Everything of one kind, of which only the rows in view are in the document. */
+/** A list of one kind. Only the rows in view are in the document. */
 function Offers({
   server,
   kind,

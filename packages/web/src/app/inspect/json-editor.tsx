@@ -45,7 +45,7 @@ const look = EditorView.theme({
   '.cm-diagnostic-warning': { borderLeftColor: 'var(--warn)' },
 })
 
-/** Edits JSON: coloured, with names and values by its schema, and what is wrong at its place. */
+/** A JSON editor with syntax colours, completions of the schema, and validation issues at their positions. */
 export default function JsonEditor({
   text,
   label,
@@ -107,7 +107,7 @@ export default function JsonEditor({
   return <div ref={container} />
 }
 
-/** The names of the members, or numbers of items, that lead to a place. */
+/** The member names and item indexes that lead to a node. */
 function pathTo(state: EditorState, node: SyntaxNode): string[] {
   const path: string[] = []
   for (let current: SyntaxNode | null = node; current !== null; current = current.parent) {
@@ -200,7 +200,7 @@ function completionsAt(
   }
 }
 
-/** What the schema says is wrong, at the places in the text. */
+/** The validation issues of the text with their positions. */
 function diagnosticsOf(view: EditorView, schema: Schema | undefined): Diagnostic[] {
   const { state } = view
   let value: unknown

@@ -9,10 +9,10 @@ import { Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { isRecord } from './schema.ts'
 
-/** How often the messages of something that runs are read again. */
+/** Milliseconds between two reads of the messages of a running activity. */
 const liveMs = 500
 
-/** Everything that an activity led to: messages, HTTP exchanges, output; in order. */
+/** The events that an activity caused: messages, HTTP exchanges, output; in order. */
 export function useTraffic(activity: number | undefined, isRunning: boolean): readonly TraceEvent[] {
   const { data, refetch } = useRead(
     'trace.tree',
@@ -21,7 +21,7 @@ export function useTraffic(activity: number | undefined, isRunning: boolean): re
   )
   const wasRunning = useRef(isRunning)
   useEffect(() => {
-    // The last messages come after the last reading.
+    // Reads once more after the end, for the last messages.
     if (wasRunning.current && !isRunning) refetch()
     wasRunning.current = isRunning
   }, [isRunning, refetch])
@@ -39,7 +39,7 @@ export function useTraffic(activity: number | undefined, isRunning: boolean): re
 
 const icons = { wire: ArrowUpRight, http: Globe, stderr: Terminal, warning: TriangleAlert }
 
-/** The messages of one activity as rows that open. `from`: the time of the first, in milliseconds. */
+/** The messages of one activity as rows that expand. `from`: the time of the first, in milliseconds since 1970. */
 export function Messages({ events }: { events: readonly TraceEvent[] }): ReactNode {
   const t = useText()
   if (events.length === 0) return <p className={style.quiet}>{t('messages.none')}</p>
@@ -97,7 +97,7 @@ function offsetOf(event: TraceEvent, since: TraceEvent | undefined): number {
   return Math.max(0, Date.parse(event.at) - Date.parse(since.at))
 }
 
-/** What was kept of one event. */
+/** The recorded payload of one event. */
 export function Payload({ id, label }: { id: number; label: string }): ReactNode {
   const t = useText()
   const [view, setView] = useState<'tree' | 'exact'>('tree')

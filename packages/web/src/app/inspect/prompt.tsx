@@ -13,7 +13,7 @@ import { useRun } from './run.ts'
 import { Fold, RunLayout } from './run-layout.tsx'
 import { commandLine, linkedArguments } from './tool.tsx'
 
-/** A prompt with its arguments, and the messages that it gives. */
+/** A prompt with its arguments, and the messages of its last run. */
 export function PromptPage({ server, name }: { server: string; name: string }): ReactNode {
   const t = useText()
   const prompts = useRead('catalog.prompts', { server })
@@ -30,7 +30,7 @@ export function PromptPage({ server, name }: { server: string; name: string }): 
   )
 }
 
-/** The texts among the arguments of a link. */
+/** The text arguments of a link. */
 export function linkedTexts(text: string | null): Record<string, string> | undefined {
   const linked = linkedArguments(text)
   if (linked === undefined) return undefined

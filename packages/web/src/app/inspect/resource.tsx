@@ -16,13 +16,13 @@ import { type InspectorRun, useRun } from './run.ts'
 import { Fold, RunLayout } from './run-layout.tsx'
 import { commandLine } from './tool.tsx'
 
-/** A resource: what it says, and its changes while it is watched. */
+/** A resource: its contents, and its updates while it is subscribed. */
 export function ResourcePage({ server, uri }: { server: string; uri: string }): ReactNode {
   const t = useText()
   const resources = useRead('catalog.resources', { server })
   const run = useRun(server, `resources/${uri}`)
   if (resources.isPending) return null
-  // One that is not listed may come from a template or a link.
+  // A resource that is not listed may come from a template or a link.
   const entry = plain<CatalogResource[] | undefined>(resources.data)?.find(
     ({ resource }) => resource.uri === uri,
   )
@@ -74,7 +74,7 @@ export function ResourcePage({ server, uri }: { server: string; uri: string }): 
   )
 }
 
-/** Follows the changes of a resource, and reads it again after each. */
+/** Subscribes to a resource and reads it after each update. */
 function Watching({ server, uri, run }: { server: string; uri: string; run: InspectorRun }): ReactNode {
   const t = useText()
   const { time } = useFormat()

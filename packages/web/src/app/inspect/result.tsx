@@ -24,7 +24,7 @@ import { isRecord, issuesOf } from './schema.ts'
 
 type View = 'result' | 'messages' | 'http' | 'why' | 'app'
 
-/** What a run gave: result, messages, HTTP, the decision of policy; compared with the run before. */
+/** The result of a run in views: result, messages, HTTP exchanges and policy decision; compared with the run before. */
 export function RunResult({
   of,
   server,
@@ -103,7 +103,7 @@ export function RunResult({
   )
 }
 
-/** Whom a run waits for. */
+/** Shows whether a run waits for the user or the server. */
 function Waiting({ question }: { question: string | undefined }): ReactNode {
   const t = useText()
   if (question === undefined) return <p className={style.quiet}>{t('inspect.waiting')}</p>
@@ -211,7 +211,7 @@ function resultOf(run: Run | undefined): unknown {
   return call?.result ?? read ?? prompt
 }
 
-/** The result itself, and what is different from the run before. */
+/** The result, and its differences from the run before. */
 function ResultBody({
   run,
   of: { previous },
@@ -282,7 +282,7 @@ function ResultBody({
   )
 }
 
-/** Structured content with what its schema says about it, place by place. */
+/** Structured content with the validation issues of its schema by JSON Pointer. */
 function Structured({ value, schema, label }: { value: unknown; schema: unknown; label: string }): ReactNode {
   const t = useText()
   const [view, setView] = useState<'tree' | 'exact'>('tree')
@@ -328,7 +328,7 @@ function Structured({ value, schema, label }: { value: unknown; schema: unknown;
   )
 }
 
-/** The structured content of a response that the client refused: it is in the message. */
+/** The structured content of a response that the client rejected, taken from the message. */
 function Refused({ events, schema }: { events: readonly number[]; schema: unknown }): ReactNode {
   const t = useText()
   const pairs = useRead(
@@ -342,7 +342,7 @@ function Refused({ events, schema }: { events: readonly number[]; schema: unknow
   return <Structured value={result['structuredContent']} schema={schema} label={t('inspect.refused')} />
 }
 
-/** How policy decided, and what it follows from. */
+/** The decision of policy, and its reasons. */
 function Why({
   run,
   tool,

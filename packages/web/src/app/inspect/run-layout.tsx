@@ -9,7 +9,7 @@ import { Button, Key, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import type { InspectorRun } from './run.ts'
 
-/** A thing of a server with what is filled in and what comes out: side by side, below each other, or one of them. */
+/** The layout of a tool, prompt or resource: its form and its result side by side, or in two tabs in a narrow window. */
 export function RunLayout({
   server,
   kind,
@@ -28,11 +28,11 @@ export function RunLayout({
   head: ReactNode
   form: ReactNode
   run: InspectorRun
-  /** The word on the button. */
+  /** The label of the button. */
   action: string
   isOff?: boolean
   onRun: () => void
-  /** What came out. */
+  /** The result. */
   children: ReactNode
 }): ReactNode {
   const t = useText()
@@ -109,7 +109,7 @@ export function RunLayout({
   )
 }
 
-/** Something that is made when it is opened first. */
+/** A collapsed section whose content is rendered when it is opened first. */
 export function Fold({ title, children }: { title: ReactNode; children: ReactNode }): ReactNode {
   const [isOpened, setOpened] = useState(false)
   return (
@@ -125,7 +125,7 @@ export function Fold({ title, children }: { title: ReactNode; children: ReactNod
   )
 }
 
-/** How far a run is, as the server says, and for how long it has run. */
+/** The progress of a run as reported by the server, and its duration. */
 function Progress({ row }: { row: NonNullable<InspectorRun['row']> }): ReactNode {
   const t = useText()
   const { age, number } = useFormat()

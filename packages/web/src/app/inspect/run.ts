@@ -4,11 +4,11 @@ import { useAction, useHost, useTopic } from '../data/host.tsx'
 import type { Wire } from '../text/foreign-type.ts'
 
 export interface InspectorRun {
-  /** The run as it goes. */
+  /** The state of the run. */
   readonly row: Wire<RunRow> | undefined
-  /** The run with its result, once it is over. */
+  /** The run with its result, once it is finished. */
   readonly run: Run | undefined
-  /** The one before, to compare with. */
+  /** The run before, for comparison. */
   readonly previous: Run | undefined
   readonly isRunning: boolean
   /** The id of the question that the run waits for, if it waits for the person. */
@@ -19,8 +19,8 @@ export interface InspectorRun {
 }
 
 /**
- * The last runs of one thing of a server, such as `tools/echo`. The host knows them by their ids, which outlive a reload and a
- * visit of another screen.
+ * The last two runs of a target of a server, such as `tools/echo`. Their ids are stored, so that they survive a reload and
+ * navigation.
  */
 export function useRun(server: string, target: string): InspectorRun {
   const name = `jackfield.runs.${server}/${target}`
@@ -65,7 +65,7 @@ export function useRun(server: string, target: string): InspectorRun {
       [client, name],
     ),
   )
-  // A host that was started anew does not know them.
+  // A restarted host does not know them.
   useEffect(() => {
     if (topic !== undefined && id !== '' && row === undefined && !action.isRunning) {
       const timer = setTimeout(() => remember([]), 1_000)

@@ -21,7 +21,7 @@ interface Common {
   readonly report: ReportUnreadable
 }
 
-/** A form of an object by its JSON Schema, nested objects and lists included. What it cannot show is edited as JSON. */
+/** A form of an object by its JSON Schema, including nested objects and lists. Other values are edited as JSON. */
 export function SchemaForm({
   schema,
   value,
@@ -31,7 +31,7 @@ export function SchemaForm({
 }: {
   schema: Schema
   value: Readonly<Record<string, unknown>>
-  /** What is wrong with the value, by place. */
+  /** The validation issues of the value. */
   issues: readonly Issue[]
   onChange: (value: Record<string, unknown>) => void
   report: ReportUnreadable
@@ -74,7 +74,7 @@ function Members({
       common={common}
       onChange={(next) => {
         const { [name]: _, ...remaining } = value
-        // A value that was there keeps its place.
+        // An existing value keeps its position.
         onChange(
           next === undefined
             ? remaining

@@ -6,9 +6,9 @@ export type Schema = Readonly<Record<string, unknown>>
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What a form needs to know of one schema. */
+/** The properties of a schema that a form uses. */
 export interface SchemaView {
-  /** The schema that references lead to. */
+  /** The schema after references are resolved. */
   readonly schema: Schema
   readonly kind: 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'any'
   readonly description: string | undefined
@@ -23,7 +23,7 @@ const kinds = ['string', 'number', 'integer', 'boolean', 'object', 'array'] as c
 const maxReferences = 16
 const maxChoices = 200
 
-/** Reads a schema; local references are followed, and a choice between something and null is that something. */
+/** Describes a schema for a form. Local references are resolved; a choice between one schema and null is that schema. */
 export function describeSchema(declared: Schema, root: Schema): SchemaView {
   const schema = resolveReferences(declared, root)
   const types: readonly unknown[] = Array.isArray(schema['type']) ? schema['type'] : [schema['type']]
@@ -90,7 +90,7 @@ function choicesOf(schema: Schema): SchemaView['choices'] {
   return enumValues.map((value) => ({ value, label: shown(value) }))
 }
 
-/** What a value has to be, in the words of JSON Schema: `integer 1…10`, `string date-time`, `string[]`. */
+/** The type of a value in terms of JSON Schema: `integer 1…10`, `string date-time`, `string[]`. */
 export function typeNames({ kind, schema, items }: SchemaView, root: Schema): string {
   const limit = (low: unknown, high: unknown): string =>
     low === undefined && high === undefined ? '' : ` ${low ?? ''}…${high ?? ''}`
@@ -105,7 +105,7 @@ export function typeNames({ kind, schema, items }: SchemaView, root: Schema): st
   return kind === 'any' ? '' : kind
 }
 
-/** The values that an object has before anything is typed: those that its schema names as defaults. */
+/** The initial value of an object: the defaults of its required properties. */
 export function defaultsOf(schema: Schema): Record<string, unknown> {
   const { properties, required } = describeSchema(schema, schema)
   return Object.fromEntries(
@@ -118,7 +118,7 @@ export function defaultsOf(schema: Schema): Record<string, unknown> {
 
 const validators = new WeakMap<object, Validator | Error>()
 
-/** The validator of a schema, or why it is invalid. */
+/** The cached validator of a schema, or the error that makes it invalid. */
 function validatorOf(schema: unknown): Validator | Error {
   if (!isRecord(schema)) return new Error('The schema is no object')
   const cached = validators.get(schema)
@@ -133,13 +133,13 @@ function validatorOf(schema: unknown): Validator | Error {
   return compiled
 }
 
-/** Why a schema is invalid; undefined where it is valid. */
+/** The message why a schema is invalid; undefined if it is valid. */
 export function schemaError(schema: unknown): string | undefined {
   const validator = validatorOf(schema)
   return validator instanceof Error ? validator.message : undefined
 }
 
-/** What is wrong with a value, by place; nothing where its schema is invalid. */
+/** The validation issues of a value; none if its schema is invalid. */
 export function issuesOf(schema: unknown, value: unknown): readonly Issue[] {
   const validator = validatorOf(schema)
   return validator instanceof Error ? [] : validator.issues(value)

@@ -16,7 +16,7 @@ import { definitionErrorsOf, logLevels } from './tool.tsx'
 const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 const capabilityNames = ['tools', 'prompts', 'resources', 'completions', 'logging', 'tasks'] as const
 
-/** What a server says about itself, what its connection is, and what is wrong with what it offers. */
+/** A server: its description, connection and capabilities, and problems of its definitions. */
 export function ServerPage({ server }: { server: string }): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()
@@ -183,7 +183,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
   )
 }
 
-/** The time of pings, the last few as bars. */
+/** The latency of pings; the last ones as bars. */
 function Latency({ server }: { server: string }): ReactNode {
   const t = useText()
   const { duration } = useFormat()

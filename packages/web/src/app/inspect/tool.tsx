@@ -31,7 +31,7 @@ export const logLevels = [
 
 const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 
-/** What a tool says of itself, and what is wrong with it. */
+/** The annotations of a tool as badges. */
 export function ToolHints({ tool: { tool } }: { tool: CatalogTool }): ReactNode {
   const t = useText()
   const { readOnlyHint, destructiveHint, idempotentHint } = tool.annotations ?? {}
@@ -56,7 +56,7 @@ export function ToolHints({ tool: { tool } }: { tool: CatalogTool }): ReactNode 
   )
 }
 
-/** The faults of a tool's definition, in the words of the schema's reader. */
+/** The errors in the input and output schema of a tool. */
 export function definitionErrorsOf({
   tool,
 }: CatalogTool): readonly { schema: 'input' | 'output'; reason: string }[] {
@@ -75,7 +75,7 @@ export function ToolPage({ server, name }: { server: string; name: string }): Re
   const t = useText()
   const entry = plain<CatalogTool[] | undefined>(tools.data)?.find(({ tool }) => tool.name === name)
   if (entry === undefined) return tools.isPending ? null : <Empty title={t('inspect.unknown')} />
-  // What was read before an earlier visit lacks the calls since.
+  // A cached list lacks the calls since it was read.
   if (!calls.isFetchedAfterMount) return null
   const last = lastCallOf(plain<Activity[] | undefined>(calls.data) ?? [], name, '9999')
   return <Tool server={server} entry={entry} last={last} />
@@ -108,7 +108,7 @@ function Tool({
   const [options, setOptions] = useState<Options>({ meta: '', seconds: '', level: '' })
   const run = useRun(server, `tools/${name}`)
   const [unreadable, report] = useUnreadable()
-  /** Counts how often the form was emptied, so that it is then built anew. */
+  /** Incremented when the form is cleared, so that it is mounted again. */
   const [formVersion, setFormVersion] = useState(0)
   const read = readArguments(text)
   const meta = options.meta.trim() === '' ? undefined : readArguments(options.meta)
@@ -265,7 +265,7 @@ export function linkedArguments(text: string | null): Record<string, unknown> | 
   return 'value' in read ? read.value : undefined
 }
 
-/** The command that does the same in a terminal of this folder, with every word as one for the shell. */
+/** The shell command of the same run, with every word quoted. */
 export function commandLine(
   command: 'call' | 'read' | 'prompt',
   server: string,

@@ -1,13 +1,14 @@
 import { routes } from '../routes.ts'
 
-/** Something a key does, with the id of its name. Menus, the key sheet and tests read the same table. */
+/** A key with its effect. `name`: the id of its description. */
 export interface KeyBinding {
   /** `Mod` is Ctrl, or ⌘ on a Mac. */
   readonly keys: string
   readonly name: string
   readonly where: 'anywhere' | 'composer' | 'card' | 'inbox'
-  /** An address to open, or the `data-act` of the button to click. */
+  /** An address to open. */
   readonly to?: string
+  /** A key of `actions` of `useKeys`; on a card, the `data-act` of the buttons to click, separated by spaces. */
   readonly act?: string
 }
 
@@ -45,7 +46,7 @@ export const keyBindings: readonly KeyBinding[] = [
   { keys: 'K', name: 'key.previous', where: 'inbox', act: 'previous' },
 ]
 
-/** Whether a key event belongs to a text that is being typed. */
+/** Whether a key event belongs to text input. */
 export function isTyping(event: KeyboardEvent): boolean {
   if (event.isComposing) return true
   const { target } = event

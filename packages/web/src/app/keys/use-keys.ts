@@ -5,7 +5,7 @@ import { isTyping, keyBindings } from './bindings.ts'
 /** Milliseconds within which the second key of a chord counts. */
 const chordMs = 3_000
 
-/** Runs the actions of the key table; `actions` are those that are no button on the page. */
+/** Handles key bindings. `actions`: functions by the `act` of a binding; bindings of cards click a button instead. */
 export function useKeys(actions: Readonly<Record<string, () => void>>): void {
   const [, navigate] = useLocation()
   useEffect(() => {

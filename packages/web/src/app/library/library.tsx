@@ -18,7 +18,7 @@ import { TreeView } from './tree-view.tsx'
 const Prompts = loaded(() => import('./prompts.tsx'))
 const maxFound = 200
 
-/** Resources, templates and prompts of all servers: found, previewed, chosen, and given to a conversation. */
+/** The library screen: search, preview and choose resources, templates and prompts of all servers for a conversation. */
 export default function Library({ server, uri }: { server?: string; uri?: string }): ReactNode {
   const t = useText()
   const search = new URLSearchParams(useSearch())
@@ -132,7 +132,7 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
   )
 }
 
-/** A result of a search as a row. */
+/** Converts a search result to a tree row. */
 function leafIn(entry: LibraryEntry): LibraryLeaf[] {
   if (entry.kind === 'prompt') return []
   const { server } = entry

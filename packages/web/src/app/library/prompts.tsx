@@ -165,7 +165,7 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
 
 type PromptMessage = PromptPreview['said'][number]
 
-/** The messages as they are sent; texts can be changed. */
+/** The messages of a prompt, editable before they are sent. */
 function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
   const t = useText()
   const { number } = useFormat()

@@ -14,7 +14,7 @@ import { Button, Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './library.module.css'
 import { TemplateForm } from './template-form.tsx'
 
-/** What a resource says, as text, as a tree, or byte by byte; or the variables of a template. */
+/** The contents of a resource as text, tree or bytes; or the variables of a template. */
 export function ResourcePreview({
   server,
   uri,

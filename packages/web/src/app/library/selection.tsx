@@ -13,10 +13,10 @@ import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './library.module.css'
 import { costOf } from './tree.ts'
 
-/** Resources that are attached at once, at most. */
+/** Maximum number of resources that are attached at once. */
 const maxAttached = 200
 
-/** What was chosen, what it costs, and the conversation that it is given to. */
+/** The chosen resources, their tokens, and the conversation to attach them to. */
 export function Selection({
   chosen,
   onClear,

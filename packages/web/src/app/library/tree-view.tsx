@@ -21,7 +21,7 @@ import { type Children, foldersOf, keyOf, leafKey, pageSize, rowsOf, type TreeRo
 const rowHeight = 36
 const overscanRows = 8
 
-/** The tree of all servers, or what a search found; only the rows in view are in the document. */
+/** The tree of all servers, or search results. Only the rows in view are in the document. */
 export function TreeView({
   matches,
   chosen,
@@ -132,7 +132,7 @@ export function TreeView({
   }
   const isEmpty = rows.length === 0
   const isRead = matches !== undefined || children.size > 0
-  // A tree without items is none.
+  // The role `tree` requires items.
   const tree = isEmpty
     ? {}
     : {
@@ -182,7 +182,15 @@ export function TreeView({
 }
 
 function matchRow(leaf: LibraryLeaf, index: number, { length }: readonly LibraryLeaf[]): TreeRow {
-  return { kind: 'leaf', key: leafKey(leaf), path: [leaf.server], leaf, level: 1, at: index + 1, of: length }
+  return {
+    kind: 'leaf',
+    key: leafKey(leaf),
+    path: [leaf.server],
+    leaf,
+    level: 1,
+    position: index + 1,
+    count: length,
+  }
 }
 
 type Choice = 'on' | 'off' | 'never'
@@ -195,14 +203,14 @@ function choiceOf(row: TreeRow, chosen: ReadonlyMap<string, LibraryLeaf>): Choic
         ? 'on'
         : 'off'
   if (row.kind === 'gap' || row.node.resources === 0) return 'never'
-  // All resources of a folder are known to be chosen only where their number is: those of a server and a beginning.
+  // A folder counts as chosen if as many of its resources are chosen as it has; their list may not be loaded.
   let count = 0
   const [server] = row.path
   for (const leaf of chosen.values()) if (leaf.server === server && isUnder(leaf, row.path)) count += 1
   return count >= row.node.resources ? 'on' : 'off'
 }
 
-/** Whether the URI of a resource goes through a place of the tree. */
+/** Whether a resource is below a node of the tree. */
 function isUnder({ uri }: LibraryLeaf, [, ...labels]: readonly string[]): boolean {
   let from = 0
   for (const label of labels) {
@@ -213,7 +221,7 @@ function isUnder({ uri }: LibraryLeaf, [, ...labels]: readonly string[]): boolea
   return true
 }
 
-/** The known nodes of every place that was opened, and how to read others. */
+/** The loaded children by node, and a function that loads the page of an index. */
 function useChildren(): {
   children: ReadonlyMap<string, Children>
   read: (path: readonly string[], index: number) => void
@@ -234,7 +242,7 @@ function useChildren(): {
             new Map(before).set(keyOf(path), withPage(before.get(keyOf(path)), from, page)),
           ),
         )
-        // It is asked for again when it comes into view.
+        // It is requested again when it comes into view.
         .catch(() => requested.current.delete(key))
     },
     [client],
@@ -304,8 +312,8 @@ function Row({
       className={style.row}
       role="treeitem"
       aria-level={row.level}
-      aria-posinset={row.at}
-      aria-setsize={row.of}
+      aria-posinset={row.position}
+      aria-setsize={row.count}
       aria-selected={choice === 'on'}
       aria-expanded={isFolder ? row.isOpen : undefined}
       data-active={isActive || undefined}

@@ -10,7 +10,7 @@ import { callers } from './draft-rule.ts'
 import style from './permissions.module.css'
 import { Conditions, VerdictLamp } from './rule-text.tsx'
 
-/** What policy says of a call, and why. Nothing is called. */
+/** Explains how policy decides about a call, without making the call. */
 export function Explain(): ReactNode {
   const t = useText()
   const id = useId()

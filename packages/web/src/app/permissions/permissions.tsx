@@ -21,7 +21,7 @@ import { Conditions, type Rule, VerdictLamp } from './rule-text.tsx'
 const views = ['rules', 'given', 'explain', 'try'] as const
 type View = (typeof views)[number]
 
-/** Rules, remembered answers, why a call is allowed or not, and what a rule would have decided. */
+/** The permissions screen: rules, remembered answers, an explanation of a decision, and a preview of a rule. */
 export default function Permissions({ view: viewName }: { view?: string }): ReactNode {
   const t = useText()
   const view: View = views.find((name) => name === viewName) ?? 'rules'
@@ -182,7 +182,7 @@ function Rules(): ReactNode {
 const isSame = (first: unknown, second: unknown): boolean => first === second
 const referenceOf = ({ file, index }: RuleLocation): { file: string; index: number } => ({ file, index })
 
-/** A rule being written: its fields, what it would have decided, and the change of the file. */
+/** Edits a rule: its fields, a preview of its decisions, and the resulting change of the file. */
 function RuleEditor({
   first,
   place: location,
@@ -242,7 +242,7 @@ function RuleEditor({
   )
 }
 
-/** A rule that is tried against the calls of the last days, and can then be added. */
+/** Previews a rule against recent calls; it can then be added to the configuration. */
 function TryRule(): ReactNode {
   const t = useText()
   const search = useSearch()
@@ -281,7 +281,7 @@ function TryRule(): ReactNode {
   )
 }
 
-/** The rule of an address; where it cannot be read, an empty one. */
+/** The rule in the query of an address; an empty rule if it is invalid. */
 function draftFromSearch(search: string): DraftRule {
   try {
     const parsed: unknown = JSON.parse(new URLSearchParams(search).get('rule') ?? 'null')

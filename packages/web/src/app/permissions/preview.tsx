@@ -13,7 +13,7 @@ import style from './permissions.module.css'
 
 const maxCalls = 200
 
-/** Which calls of the last 30 days a rule would have decided. `isOpen`: with the calls themselves. */
+/** The calls of the last 30 days that a rule would have decided. `isOpen`: whether they are listed at first. */
 export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: boolean }): ReactNode {
   const t = useText()
   const { number, dateTime } = useFormat()

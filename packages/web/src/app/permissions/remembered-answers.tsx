@@ -9,7 +9,7 @@ import { Button } from '../ui/ui.tsx'
 import style from './permissions.module.css'
 import { VerdictLamp } from './rule-text.tsx'
 
-/** What the person decided for later: calls, and pages of apps. */
+/** Remembered answers: grants for calls, and consents to pages of apps. */
 export function RememberedAnswers(): ReactNode {
   return (
     <>
@@ -75,7 +75,7 @@ function Grants(): ReactNode {
   )
 }
 
-/** Apps whose pages are shown or blocked without asking. */
+/** Consents to pages of apps, which are shown or blocked without asking. */
 function AppConsents(): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()

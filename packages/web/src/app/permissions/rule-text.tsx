@@ -15,7 +15,7 @@ const lamps = {
   deny: { tone: 'danger', Icon: Ban },
 } as const
 
-/** A verdict by shape, word and colour. */
+/** Shows a verdict by shape, word and colour. */
 export function VerdictLamp({ verdict }: { verdict: Verdict }): ReactNode {
   const t = useText()
   const { tone, Icon } = lamps[verdict]
@@ -26,7 +26,7 @@ export function VerdictLamp({ verdict }: { verdict: Verdict }): ReactNode {
   )
 }
 
-/** What else must hold for a rule to match. */
+/** The conditions of a rule besides server and tool. */
 export function Conditions({ rule }: { rule: Rule }): ReactNode {
   const t = useText()
   const { hint, caller, label, gate, scope, arguments: tests } = rule

@@ -14,8 +14,8 @@ export interface Answering<K extends QuestionKind> {
 }
 
 /**
- * Sends the answer to one question. Without a connection nothing is sent, then or later: where the connection ends before the
- * host confirms, the call is given up and the row says what became of it.
+ * Sends the answer to one question. Without a connection nothing is sent or queued. If the connection ends before the host
+ * confirms, the call is aborted and the state is `unknown` until the row says whether it was answered.
  */
 export function useAnswer<K extends QuestionKind>({ id, digest }: Row): Answering<K> {
   const host = useHost()
@@ -46,7 +46,7 @@ export function useAnswer<K extends QuestionKind>({ id, digest }: Row): Answerin
   return { state: isCurrent ? sent.state : 'open', error: isCurrent ? sent.error : undefined, send }
 }
 
-/** Something typed that survives navigation and a reload. Never for what looks like a secret. */
+/** A draft in the session storage, which survives navigation and reload. Not for values that look like secrets. */
 export function useDraft<T>(
   key: string,
   first: T,

@@ -15,7 +15,7 @@ type PageRequest = Extract<AppWish, { kind: 'page' }>
 type Lists = 'connectDomains' | 'resourceDomains' | 'frameDomains' | 'baseUriDomains'
 const lists: readonly Lists[] = ['connectDomains', 'resourceDomains', 'frameDomains', 'baseUriDomains']
 
-/** Something an app wants: that its page is shown, or what goes beyond its frame. */
+/** Asks about an app: whether to show its page, or to allow an action outside its frame. */
 export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'app'>(row)
@@ -94,7 +94,7 @@ export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app
   )
 }
 
-/** What a page may reach if it is shown, what it is, and how it differs from what was agreed to. */
+/** The facts of a page: the origins it may use, its permissions, and its changes since the last consent. */
 function PageFacts({ wants: { version, before, ignored } }: { wants: PageRequest }): ReactNode {
   const t = useText()
   const { number } = useFormat()
@@ -169,7 +169,7 @@ function Files({ files }: { files: readonly AppFile[] }): ReactNode {
   ))
 }
 
-/** Saves a file by the browser's own means, after the click of the person. Its type is one that no browser runs. */
+/** Saves a file as a browser download after a click of the user. Its type is one that no browser executes. */
 function save({ name, text, blob }: AppFile): void {
   const bytes = text ?? Uint8Array.from(atob(blob ?? ''), (character) => character.charCodeAt(0))
   const url = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))

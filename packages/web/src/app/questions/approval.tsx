@@ -20,7 +20,7 @@ type View = 'whole' | 'changed' | 'exact'
 type Panel = 'edit' | 'deny' | 'respond' | 'remember' | undefined
 const longText = 65_536
 
-/** May this call happen, and with these arguments? */
+/** Asks whether to allow a call; its arguments can be edited. */
 export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf<'approval'> }): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()
@@ -272,7 +272,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
   )
 }
 
-/** For which other calls the answer may be remembered: the narrowest first, each with the calls it would have matched. */
+/** The grants that can be remembered, narrowest first, each with the number of recent calls that it would have matched. */
 function GrantPatterns({
   question,
   isEdited,

@@ -8,7 +8,7 @@ import { Field, Note, ScrollBox, uiStyle, Views } from '../ui/ui.tsx'
 import { type ReportUnreadable, useJsonText } from './json-text.ts'
 import style from './questions.module.css'
 
-/** Arguments by place, what acts on the world first. Long values scroll in their own row. */
+/** A table of arguments by JSON Pointer; paths, addresses and code first. Long values scroll in their row. */
 export function ArgumentTable({ value }: { value: unknown }): ReactNode {
   const t = useText()
   const { leaves, more } = leavesOf(value)
@@ -43,7 +43,7 @@ export function ArgumentTable({ value }: { value: unknown }): ReactNode {
   )
 }
 
-/** The places of arguments that changed, word by word. */
+/** A table of changed arguments, with differences word by word. */
 export function ChangeTable({ changes }: { changes: readonly ValueChange[] }): ReactNode {
   const t = useText()
   if (changes.length === 0) return <p>{t('arguments.same')}</p>
@@ -90,7 +90,7 @@ function propertiesOf(schema: unknown): Property[] {
   }))
 }
 
-/** Reads the text of arguments. */
+/** Parses arguments as JSON; they have to be an object. */
 export function readArguments(text: string): { value: Record<string, unknown> } | { problem: string } {
   try {
     const value: unknown = JSON.parse(text === '' ? '{}' : text)
@@ -100,7 +100,7 @@ export function readArguments(text: string): { value: Record<string, unknown> } 
   }
 }
 
-/** Edits arguments by a form of their schema, or as JSON. Both edit one text. */
+/** Edits arguments in a form of their schema or as JSON. Both edit the same text. */
 export function ArgumentEditor({
   schema,
   text,
@@ -314,7 +314,7 @@ function JsonValueField({
   )
 }
 
-/** Which fields bar sending, since their text is no value of their kind. */
+/** Lists the fields with invalid text, which prevent sending. */
 export function Unreadable({ fields }: { fields: readonly string[] }): ReactNode {
   const t = useText()
   if (fields.length === 0) return null

@@ -1,13 +1,13 @@
 import { createContext, type ReactNode, type RefObject, useContext, useEffect, useRef, useState } from 'react'
 import { Button } from '../ui/ui.tsx'
 
-/** Milliseconds for which a card has to be whole in view and still before its buttons work. */
+/** Milliseconds for which a card has to be completely in view and unmoved before its buttons work. */
 const armMs = 500
 const checkIntervalMs = 100
 
 interface Arming {
   readonly isArmed: boolean
-  /** Whether the card is still where it was armed. */
+  /** Whether the card has not moved since it was armed. */
   isStill(): boolean
 }
 
@@ -16,7 +16,7 @@ export const ArmingProvider = ArmingContext
 
 type Bounds = readonly [left: number, top: number, right: number, bottom: number]
 
-/** Where a card is; undefined unless all of it is in view, also within what scrolls around it. */
+/** The bounds of a card; undefined unless all of it is in view, also within its scroll containers. */
 function visibleBounds(element: Element | null): Bounds | undefined {
   if (element === null || document.visibilityState !== 'visible') return undefined
   const { left, top, right, bottom } = element.getBoundingClientRect()
@@ -34,11 +34,11 @@ function visibleBounds(element: Element | null): Bounds | undefined {
       isFixed = getComputedStyle(ancestor).position === 'fixed'
       ancestor = ancestor.parentElement
     }
-    // What is around an element that is fixed to the window does not hide any of it.
+    // An element with a fixed position is not clipped by its ancestors.
     if (ancestor === null || isFixed) break
     container = ancestor.getBoundingClientRect()
   }
-  // Nothing covers it, such as a drawer or a menu.
+  // Samples five points to detect a covering element, such as a drawer or a menu.
   const inset = 8
   const [middle, center] = [(left + right) / 2, (top + bottom) / 2]
   const samplePoints = [
@@ -60,7 +60,7 @@ const isSameBounds = (first: Bounds | undefined, second: Bounds | undefined): bo
   second !== undefined &&
   first.every((edge, index) => Math.abs(edge - (second[index] ?? 0)) < 1)
 
-/** Arms a card once it was whole in view and still for 500 ms. `version`: another one disarms it. */
+/** Arms a card once it was completely in view and unmoved for 500 ms. `version`: a change disarms it. */
 export function useArming(card: RefObject<HTMLElement | null>, version: string): Arming {
   const [armedVersion, setArmedVersion] = useState<string>()
   const armedBounds = useRef<Bounds>(undefined)
@@ -85,8 +85,8 @@ export function useArming(card: RefObject<HTMLElement | null>, version: string):
 }
 
 /**
- * A button that decides. It works only while its card is armed, and only for a press that began then: not for a click that
- * was meant for what was under the pointer before.
+ * A button that answers a question. It works only while its card is armed, and only if the press began then: a click that was meant
+ * for whatever was under the pointer before is ignored.
  */
 export function DecisionButton({
   onDecide,

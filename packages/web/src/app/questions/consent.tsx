@@ -10,7 +10,7 @@ import { Card, Findings } from './card.tsx'
 import { Address, canOpen } from './elicitation.tsx'
 import style from './questions.module.css'
 
-/** May this server know these folders? */
+/** Asks whether a server may see folders. */
 export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'roots'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'roots'>(row)
@@ -87,7 +87,7 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
   )
 }
 
-/** May this server be started, or this address be used? */
+/** Asks whether a server may be started, or an address be used. */
 export function StartCard({ row, question }: { row: Row; question: QuestionOf<'start'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'start'>(row)
@@ -130,7 +130,7 @@ export function StartCard({ row, question }: { row: Row; question: QuestionOf<'s
   )
 }
 
-/** What would be installed: its publisher, what it runs, and the file that gets it. */
+/** Asks whether to install a server: its publisher, its command, and the change of the file. */
 export function InstallationCard({
   row,
   question,
@@ -208,7 +208,7 @@ function GivenValues({ given }: { given: QuestionOf<'start'>['given'] | undefine
   )
 }
 
-/** A server says something else about itself than what was agreed to. */
+/** Asks whether to accept changed definitions of a server. */
 export function DriftCard({ row, question }: { row: Row; question: QuestionOf<'drift'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'drift'>(row)
@@ -260,7 +260,7 @@ export function DriftCard({ row, question }: { row: Row; question: QuestionOf<'d
   )
 }
 
-/** A server wants the person signed in. */
+/** Asks the user to sign in at a server. */
 export function LoginCard({ row, question }: { row: Row; question: QuestionOf<'login'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'login'>(row)

@@ -21,7 +21,7 @@ import style from './questions.module.css'
 
 type FormParams = { message: string; requestedSchema: Parameters<typeof planForm>[0] }
 
-/** A form or a page of a server. */
+/** An elicitation of a server: a form or an address to open. */
 export function ElicitationCard({
   row,
   question,
@@ -47,7 +47,7 @@ const isFormDraft = (value: unknown): value is FormDraft =>
     (entry) => typeof entry === 'string' || typeof entry === 'boolean' || Array.isArray(entry),
   )
 
-/** The value of what was typed into a field, or what is wrong with it. */
+/** The value of the input of a field, or its problem. */
 export function typedValue(
   field: FormField,
   typed: FormDraft[string] | undefined,
@@ -59,7 +59,7 @@ export function typedValue(
   return problem === undefined ? { value } : { problem }
 }
 
-/** What a form begins with: what the person let be remembered, else the server's defaults. */
+/** The initial input of a form: remembered values, else the defaults of the server. */
 export function initialDraft(fields: readonly FormField[], remembered: FormValues = {}): FormDraft {
   return Object.fromEntries(
     fields.flatMap((field) => {
@@ -89,7 +89,7 @@ function FormCard({
     initialDraft(fields, remembered),
     isFormDraft,
   )
-  // What looks like a secret lives only in this component.
+  // Values that look like secrets are kept in this component only, not in the stored draft.
   const [secrets, setSecrets] = useState<FormDraft>({})
   const [agreedFields, setAgreedFields] = useState<ReadonlySet<string>>(new Set())
   const [leftFields, setLeftFields] = useState<ReadonlySet<string>>(new Set())
@@ -271,7 +271,7 @@ function FormCard({
   )
 }
 
-/** Calls a function once no button of the pointer is pressed: what it shows would move the target of the press. */
+/** Calls a function once no pointer button is pressed, since its effect would move the target of the press. */
 function afterPress(show: () => void): void {
   if (document.querySelector(':active') === null) show()
   else
@@ -457,7 +457,7 @@ function FormRow({
   )
 }
 
-/** The address in three parts, the host set off. */
+/** An address in three parts, with the host emphasized. */
 export function Address({ url }: { url: string }): ReactNode {
   const t = useText()
   const parsed = URL.parse(url)
@@ -489,7 +489,7 @@ export function Address({ url }: { url: string }): ReactNode {
   )
 }
 
-/** Whether a browser may open an address: https, or http on this machine. */
+/** Whether an address may be opened: https, or http on this machine. */
 export function canOpen(url: string): boolean {
   const parsed = URL.parse(url)
   if (parsed === null) return false

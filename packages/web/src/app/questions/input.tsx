@@ -7,7 +7,7 @@ import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
 import { Card } from './card.tsx'
 
-/** A value that a server needs before it starts. It lives only in this field until it is sent. */
+/** Asks for a value that a server needs before it starts. It is kept in this input only until it is sent. */
 export function InputCard({ row, question }: { row: Row; question: QuestionOf<'input'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'input'>(row)

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useState } from 'react'
 
-/** Reports whether the text of a field is no value of its kind. Stable between renders. */
+/** Reports whether the text of a field is invalid. Stable between renders. */
 export type ReportUnreadable = (field: string, isUnreadable: boolean) => void
 
-/** The fields of a form whose text is no value of their kind. Nothing may be sent while there are any. */
+/** The fields of a form with invalid text, and a function to report them. Nothing may be sent while there are any. */
 export function useUnreadable(): readonly [fields: readonly string[], report: ReportUnreadable] {
   const [fields, setFields] = useState<readonly string[]>([])
   const report = useCallback<ReportUnreadable>((field, isUnreadable) => {
@@ -26,11 +26,11 @@ export function useJsonText({
 }: {
   /** JSON Pointer of the value. */
   field: string
-  /** `undefined`: there is none, and the field is empty. */
+  /** `undefined`: no value; the field is empty. */
   value: unknown
-  /** Whether it may only be a number. */
+  /** Whether only numbers are valid. */
   isNumber: boolean
-  /** Called with every value that the text has; not while it is unreadable. */
+  /** Called with every valid value of the text. */
   onChange: (value: unknown) => void
   report: ReportUnreadable
 }): {

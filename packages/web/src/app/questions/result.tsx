@@ -14,7 +14,7 @@ import { JsonEditor, useJsonDraft } from './json-draft.tsx'
 import style from './questions.module.css'
 import { DraftActions, EditedContent, Side, TwoSides } from './two-sides.tsx'
 
-/** May the caller see this result of a tool, and as it is? */
+/** Asks whether the caller may get the result of a tool; it can be edited. */
 export default function ResultCard({
   row,
   question,
@@ -108,7 +108,7 @@ export default function ResultCard({
   )
 }
 
-/** All that a caller gets of a result. */
+/** The content blocks of a result, including structured content. */
 function contentOf({ content, structuredContent }: CallToolResult): unknown[] {
   return [...content, ...(structuredContent === undefined ? [] : [structuredContent])]
 }

@@ -10,7 +10,7 @@ import { DecisionButton } from './armed.tsx'
 import style from './questions.module.css'
 import { Side, SideText } from './two-sides.tsx'
 
-/** How long further requests, or answers, pass without review. */
+/** For how long further requests or answers need no review. */
 export type Scope = 'conversation' | 'always'
 
 /** Whether a value has what the fields of a message need. */
@@ -35,7 +35,7 @@ export function Problem({ text }: { text: ReturnType<typeof foreign> | undefined
   )
 }
 
-/** A request, to read. */
+/** A request, read-only. */
 export function Asked({ title, params }: { title: string; params: CreateMessageParams }): ReactNode {
   const t = useText()
   const { systemPrompt, messages, tools } = params
@@ -78,7 +78,7 @@ export function Asked({ title, params }: { title: string; params: CreateMessageP
   )
 }
 
-/** Who a message is of, and which one it is. */
+/** The role of a message with its number among those of the role. */
 export function nameOf(
   messages: CreateMessageParams['messages'],
   n: number,
@@ -149,7 +149,7 @@ export function Term({ name, children }: { name: string; children: ReactNode }):
   )
 }
 
-/** What a server used of its tokens of a day, this request included. */
+/** The tokens of the daily limit that a server has used, including this request. */
 export function Budget({ server }: { server: string }): ReactNode {
   const t = useText()
   const { number } = useFormat()

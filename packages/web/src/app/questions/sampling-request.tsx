@@ -29,7 +29,7 @@ const isParams = ({ messages, maxTokens, systemPrompt }: Readonly<Record<string,
   typeof maxTokens === 'number' &&
   ['string', 'undefined'].includes(typeof systemPrompt)
 
-/** A server wants a model's answer: what it asks for, and what would be sent to which model. */
+/** Asks whether to send a sampling request of a server: the request, and what would be sent to which model. */
 export default function SamplingRequestCard({
   row,
   question,
@@ -101,7 +101,7 @@ export default function SamplingRequestCard({
   )
 }
 
-/** What the model would get, each text of it editable. */
+/** The request to the model, with editable texts. */
 function Sent({
   question,
   draft,
@@ -205,7 +205,7 @@ function Sent({
   )
 }
 
-/** Texts of the conversation that a server wants added, each off until the person ticks it. */
+/** Texts of the conversation that a server requests as context; none is selected at first. */
 function Context({
   context,
   ticked,
@@ -251,7 +251,7 @@ function Context({
   )
 }
 
-/** What is typed, once no key was pressed for 300 ms. */
+/** The value after it has not changed for 300 ms. */
 function useDebounced<T>(value: T): T {
   const [debounced, setDebounced] = useState(value)
   useEffect(() => {
@@ -261,7 +261,7 @@ function useDebounced<T>(value: T): T {
   return debounced
 }
 
-/** Tokens and price of what would be sent, and what is blanked in it. */
+/** The estimated tokens and price of a request, and its redactions. */
 function TokensAndPrice({
   question,
   params,

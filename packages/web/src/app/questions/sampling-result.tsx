@@ -31,7 +31,7 @@ interface Candidate {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number } | undefined
 }
 
-/** What the model answered, as the server would get it. Answers that were generated before are beside it to compare and choose. */
+/** The answer of the model for the server. Earlier generated answers can be compared and chosen. */
 export default function SamplingResultCard({
   row,
   question,
@@ -164,12 +164,12 @@ function candidatesOf({ earlier = [], result, choice, usage }: QuestionOf<'sampl
   ]
 }
 
-/** Which answer the server got, of a question that is over. */
+/** The index of the answer that the server got, of a closed question. */
 function chosenIn({ answer }: Row): number | undefined {
   return answer !== undefined && 'chosen' in answer.value ? answer.value.chosen : undefined
 }
 
-/** All answers side by side. The chosen one can be changed. */
+/** All answers side by side. The chosen one is editable. */
 function Compare({
   candidates,
   chosen,
@@ -212,7 +212,7 @@ function Compare({
   )
 }
 
-/** One answer, which can be changed where it has a draft. */
+/** One answer; editable if it has a draft. */
 function Answer({
   title,
   label,

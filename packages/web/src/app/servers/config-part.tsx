@@ -6,7 +6,7 @@ import { foreign, plainText } from '../text/foreign-type.ts'
 import style from './servers.module.css'
 import type { ServerRow } from './state.tsx'
 
-/** What is run or connected to, part by part, and the file and line that say so. */
+/** The command line or address of a server in parts, with file and line of its configuration. */
 export function ConfigPart({ server, row }: { server: string; row: ServerRow }): ReactNode {
   const t = useText()
   const view = useRead('config.view', {}).data

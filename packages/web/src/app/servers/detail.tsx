@@ -17,7 +17,7 @@ import { FoldersPart, SamplingPart, TrustPart } from './parts.tsx'
 import style from './servers.module.css'
 import { offersOf, type ServerRow, useRemedy } from './state.tsx'
 
-/** Everything about one server, and every act on it. */
+/** The details of one server, and every action on it. */
 export function ServerDetail({ name, row }: { name: string; row: ServerRow }): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()
@@ -186,22 +186,22 @@ function Switching({
   )
 }
 
-/** The lines that differ, with two lines around them. Both texts are the same before and after one place. */
+/** The lines that differ, with two lines of context. Assumes one contiguous change. */
 export function changedLines(before: string, after: string): [sign: ' ' | '-' | '+', line: string][] {
-  const [was, afterLines] = [before.split('\n'), after.split('\n')]
+  const [beforeLines, afterLines] = [before.split('\n'), after.split('\n')]
   let from = 0
-  while (from < was.length && from < afterLines.length && was[from] === afterLines[from]) from += 1
+  while (from < beforeLines.length && from < afterLines.length && beforeLines[from] === afterLines[from]) from += 1
   let rest = 0
   while (
-    rest < was.length - from &&
+    rest < beforeLines.length - from &&
     rest < afterLines.length - from &&
-    was.at(-1 - rest) === afterLines.at(-1 - rest)
+    beforeLines.at(-1 - rest) === afterLines.at(-1 - rest)
   )
     rest += 1
   const contextLines = 2
   return [
-    ...was.slice(Math.max(0, from - contextLines), from).map((line) => [' ', line] as [' ', string]),
-    ...was.slice(from, was.length - rest).map((line) => ['-', line] as ['-', string]),
+    ...beforeLines.slice(Math.max(0, from - contextLines), from).map((line) => [' ', line] as [' ', string]),
+    ...beforeLines.slice(from, beforeLines.length - rest).map((line) => ['-', line] as ['-', string]),
     ...afterLines.slice(from, afterLines.length - rest).map((line) => ['+', line] as ['+', string]),
     ...afterLines
       .slice(afterLines.length - rest, afterLines.length - rest + contextLines)
@@ -216,7 +216,7 @@ const outcomes = {
   skipped: { tone: 'off', Icon: CircleMinus },
 } as const
 
-/** The steps of the last examination so far, with what to do about each. */
+/** The steps of the last diagnosis, with the suggested fixes of each. */
 function Diagnosis({ server }: { server: string }): ReactNode {
   const t = useText()
   const { duration } = useFormat()

@@ -8,7 +8,7 @@ import { folderOf } from '../text/pieces.ts'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './servers.module.css'
 
-/** What the server says about itself, compared with what was agreed to. */
+/** The definitions of a server, compared with the accepted ones. */
 export function TrustPart({ server }: { server: string }): ReactNode {
   const t = useText()
   const { client } = useHost()
@@ -23,7 +23,7 @@ export function TrustPart({ server }: { server: string }): ReactNode {
   if (trust === undefined) return null
   const listed = trust.items.filter((item) => item.listed)
   const pinned = listed.filter(({ state }) => state === 'pinned')
-  // Nothing is known of a server that never answered.
+  // A server that never answered has no definitions.
   if (trust.items.length === 0 && trust.findings.length === 0) return null
   const changedItems = trust.items.flatMap((item, index) =>
     item.state === 'pinned' ? [] : [{ item, at: index }],
@@ -67,7 +67,7 @@ export function TrustPart({ server }: { server: string }): ReactNode {
   )
 }
 
-/** The folders that the server sees, would be asked about, or does not get. */
+/** The folders that a server sees, that need consent, or that are denied. */
 export function FoldersPart({ server }: { server: string }): ReactNode {
   const t = useText()
   const { client } = useHost()
@@ -124,7 +124,7 @@ export function FoldersPart({ server }: { server: string }): ReactNode {
   )
 }
 
-/** What the server may ask of the person's model, what it has used, and which reviews are skipped. */
+/** The sampling limits of a server, its usage, and which reviews are skipped. */
 export function SamplingPart({ server }: { server: string }): ReactNode {
   const t = useText()
   const { number, compact } = useFormat()

@@ -23,7 +23,7 @@ const belongs: { readonly [V in View]: (row: ServerRow) => boolean } = {
   asleep: ({ connection: { state } }) => state === 'asleep' || state === 'disabled',
 }
 
-/** Every server as a row with its state, the reason and one remedy. */
+/** The list of servers, each with its state, the reason and one remedy. */
 export default function Servers({ server }: { server?: string }): ReactNode {
   const t = useText()
   const { number } = useFormat()
@@ -85,12 +85,12 @@ export default function Servers({ server }: { server?: string }): ReactNode {
   )
 }
 
-/** The name of the secret that a server lacks: without it, starting the server again changes nothing. */
+/** The name of a missing secret; without it, restarting the server has no effect. */
 function secretIn(fixes: Wire<readonly Fix[]>): string | undefined {
   return plain<readonly Fix[]>(fixes).find((fix) => fix.action === 'set-secret')?.name
 }
 
-/** What to do first: add a server, or take those that other applications know. */
+/** Shown without servers: add one, or import those of other applications. */
 function NoServers(): ReactNode {
   const t = useText()
   const discovered = useRead('config.found', {}).data ?? []
@@ -111,7 +111,7 @@ function NoServers(): ReactNode {
   )
 }
 
-/** Rows of the right height until the servers are known. */
+/** Placeholder rows until the servers are loaded. */
 function Loading(): ReactNode {
   return (
     <div className={screen.pane} aria-busy="true">

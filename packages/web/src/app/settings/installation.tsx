@@ -14,7 +14,7 @@ import style from './settings.module.css'
 
 type Need = ReviewedInstallation['needs'][number]
 
-/** What a server of the registry would run, what it needs, and what is written, before it is installed. */
+/** The review of a server of the registry before it is installed: its command, its inputs, and the change of the file. */
 export function Installation({ published }: { published: string }): ReactNode {
   const t = useText()
   const [name, setName] = useState<string>()
@@ -211,7 +211,7 @@ function Review({
   )
 }
 
-/** What was typed; a secret that is typed or stored has an empty value, in whose place its name is written. */
+/** The entered values. A secret that was entered or is stored has an empty value; the file gets its name instead. */
 function valuesOf(
   review: Wire<ReviewedInstallation>,
   values: Readonly<Record<string, string>>,

@@ -261,7 +261,7 @@ export function Import(): ReactNode {
   if (data === undefined) return null
   const keyOf = ({ file, name }: (typeof data)[number]): string => `${plainText(file)} ${plainText(name)}`
   const importable = data.filter(({ isKnown }) => !isKnown)
-  // Of one name in several applications, the first is proposed.
+  // If several applications have a server of one name, the first is selected.
   const first = new Map(importable.toReversed().map((entry) => [plainText(entry.name), keyOf(entry)]))
   const isChosen = (entry: (typeof data)[number]): boolean => {
     const key = keyOf(entry)

@@ -80,7 +80,7 @@ export function Secrets(): ReactNode {
 
 type Servers = ReturnType<typeof useTopic<'servers'>>
 
-/** The values that servers lack, by name: inputs of their files, and secrets for want of which they failed. */
+/** The values that servers need, by name: inputs of their files, and secrets whose absence made them fail. */
 function missingValuesOf(
   servers: Servers,
   inputs: Wire<readonly MissingInput[]>,
@@ -130,7 +130,7 @@ function SecretRow({
   onRemove?: (isSure: boolean) => void
 }): ReactNode {
   const t = useText()
-  /** The servers that ran when the value was replaced here, and since when: they have the earlier one. */
+  /** The servers that ran when the value was replaced, with their start times: until they restart they use the old value. */
   const [before, setBefore] = useState<ReadonlyMap<string, number>>(new Map())
   const running = usedBy.flatMap((server) => {
     const connection = servers?.get(server)?.connection
@@ -229,7 +229,7 @@ function RestartButton({ server }: { server: string }): ReactNode {
   )
 }
 
-/** A field for a value, which this component alone holds until it is stored. */
+/** An input for a value, which is kept in this component only until it is stored. */
 function SecretValue({ name, onDone }: { name: string; onDone: () => Promise<void> }): ReactNode {
   const t = useText()
   const { client } = useHost()

@@ -12,7 +12,7 @@ import { StateLamp } from '../ui/state-lamp.tsx'
 import { Badge, Button, Empty, Field, Note, uiStyle } from '../ui/ui.tsx'
 import style from './settings.module.css'
 
-/** Every configured server: on or off, where each of its values is written, and its entry to be changed. */
+/** Every configured server: enabled or not, the origin of each value, and an editor for its entry. */
 export default function ServerSettings(): ReactNode {
   const t = useText()
   const { data, error } = useRead('config.view', {})
@@ -111,7 +111,7 @@ export default function ServerSettings(): ReactNode {
 
 const intoView = (element: HTMLElement | null): void => element?.scrollIntoView({ block: 'nearest' })
 
-/** Values with the place of each. */
+/** Fields with the file and line of each. */
 export function FieldTable({
   fields,
 }: {

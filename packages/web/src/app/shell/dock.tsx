@@ -22,7 +22,7 @@ const maxLog = 60
 export const dockWidths = { min: 320, default: 376, max: 560 }
 const step = 16
 
-/** What is beside a screen: a column, a drawer where the window is narrow, and a page where it is a phone's. */
+/** The dock: a column beside the screen, a drawer in a narrow window, a full page on a phone. */
 export function DockAside({
   open,
   conversation,
@@ -97,7 +97,7 @@ export function DockAside({
   )
 }
 
-/** The edge that makes the column wider: by dragging, or with the arrow keys. */
+/** The handle that resizes the dock by dragging or with the arrow keys. */
 function Edge({ width, onWidth }: { width: number; onWidth: (width: number) => void }): ReactNode {
   const t = useText()
   const { min, max } = dockWidths
@@ -127,7 +127,7 @@ function Edge({ width, onWidth }: { width: number; onWidth: (width: number) => v
   )
 }
 
-/** The newest activities, those that run among them. */
+/** The newest activities, including running ones. */
 function Log(): ReactNode {
   const t = useText()
   const { time, duration } = useFormat()

@@ -27,14 +27,14 @@ type Kind = 'act' | 'screen' | 'question' | 'tool' | 'prompt' | 'resource' | 'co
 
 interface Entry {
   readonly kind: Kind
-  /** Identifies it among those used lately. */
+  /** Identifies the entry in the list of recent ones. */
   readonly key: string
   readonly name: ForeignText
-  /** Also found by these words. */
+  /** Further texts that the search matches. */
   readonly keywords?: string
   readonly server?: string
   open(): void
-  /** With Ctrl+Enter. */
+  /** Called with Ctrl+Enter: opens a tool with the arguments of its last call. */
   openWithLast?(): void
 }
 
@@ -52,7 +52,7 @@ const kinds: readonly Kind[] = [
   'resource',
 ]
 
-/** How well an entry fits what was typed: written out first, then beginnings, then parts; lower is better. */
+/** Ranks a match: 0 exact, 1 prefix, 2 prefix of a word, 3 anywhere; undefined if it does not match. */
 export function matchRank(name: string, typed: string): number | undefined {
   const [lowerName, word] = [name.toLowerCase(), typed.toLowerCase()]
   if (word === '') return 3
@@ -63,7 +63,7 @@ export function matchRank(name: string, typed: string): number | undefined {
   return lowerName.includes(word) ? 3 : undefined
 }
 
-/** Finds everything that has a name and runs what has a key; or shows the keys. */
+/** The command palette, or the list of keys. */
 export default function Palette({
   view,
   typedEarly,
@@ -71,7 +71,7 @@ export default function Palette({
   onClose,
 }: {
   view: 'palette' | 'keys'
-  /** What was typed before the palette was loaded; emptied. */
+  /** Text that was typed while the palette was loading; cleared once it is used. */
   typedEarly: RefObject<string>
   onKeys: () => void
   onClose: () => void
@@ -112,7 +112,7 @@ export default function Palette({
   )
 }
 
-/** Every key, by where it works. */
+/** All keys by scope. */
 function KeySheet(): ReactNode {
   const t = useText()
   const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
@@ -283,13 +283,13 @@ function Finder({
   )
 }
 
-/** The icon of what belongs to no server. */
+/** The icon of an entry without a server. */
 function KindIcon({ kind }: { kind: Kind }): ReactNode {
   const Icon = kind === 'act' ? Zap : kind === 'conversation' ? MessageSquare : AppWindow
   return <Icon size={16} strokeWidth={1.5} aria-hidden="true" />
 }
 
-/** Everything that can be found. Resources are searched by the host, since there may be many. */
+/** The entries of the palette. Resources are searched by the host, since there may be many. */
 function useEntries(word: string, onKeys: () => void): Entry[] {
   const t = useText()
   const { client } = useHost()

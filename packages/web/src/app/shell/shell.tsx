@@ -41,14 +41,14 @@ const screenLinks = [
   { name: 'nav.settings', to: routes.settings.to(), Icon: Settings },
 ] as const
 
-/** Places that fit on a narrow screen; the others are behind a button. */
+/** Links that fit on a narrow screen; the others are behind a button. */
 const narrowTabs = ['nav.chat', 'nav.inbox', 'nav.servers', 'nav.activity']
 const dockKey = 'jackfield.dock'
 const widthKey = 'jackfield.dock-width'
-/** Pixels from which the dock is a column beside the screen rather than a drawer over it. */
+/** Minimum window width in pixels for the dock as a column; below it, the dock is a drawer. */
 const minColumnWidth = 1_280
 
-/** The dock as the person left it. A drawer is never open by itself. */
+/** The state of the dock, stored in the browser. A drawer is closed at first. */
 function useDockState(): Dock & { readonly width: number; setWidth(width: number): void } {
   const [isOpen, setOpen] = useState(
     () => localStorage.getItem(dockKey) === 'open' && innerWidth >= minColumnWidth,
@@ -63,7 +63,7 @@ function useDockState(): Dock & { readonly width: number; setWidth(width: number
     if (open && !isOpen) opener.current = document.activeElement
     setOpen(open)
     localStorage.setItem(dockKey, open ? 'open' : 'closed')
-    // The focus is not lost with what had it.
+    // Returns the focus when the element that had it disappears.
     if (!open && document.activeElement?.closest('#dock') != null && opener.current instanceof HTMLElement)
       opener.current.focus()
   }
@@ -94,7 +94,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   const [location, navigate] = useLocation()
   const { client } = useHost()
   const [overlay, setOverlay] = useState<'palette' | 'keys'>()
-  /** What was typed before the palette was loaded. */
+  /** Text that was typed while the palette was loading. */
   const typedEarly = useRef('')
   const [isMore, setMore] = useState(false)
   const dock = useDockState()
@@ -258,7 +258,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   )
 }
 
-/** Keeps what is typed while the palette loads, so that it is no key of the page. */
+/** Buffers keys while the palette loads, so that they do not trigger key bindings of the page. */
 function EarlyKeyBuffer({
   typedEarly,
   onClose,
@@ -284,7 +284,7 @@ function EarlyKeyBuffer({
   return null
 }
 
-/** Says that the connection is lost, after a second; what is on the screen stays. */
+/** Shows a notice once the connection has been lost for a second. */
 function ConnectionLine(): ReactNode {
   const t = useText()
   const connection = useConnection()
@@ -304,7 +304,7 @@ function ConnectionLine(): ReactNode {
   )
 }
 
-/** One polite line for screen readers when a question arrives. */
+/** Announces new questions to screen readers. */
 function Announcer({
   count,
   newest,

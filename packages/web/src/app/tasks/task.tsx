@@ -38,7 +38,7 @@ export function State({ task: { status } }: { task: Task }): ReactNode {
   )
 }
 
-/** How far it is, with the server's own words. */
+/** The progress of a task with the message of the server. */
 export function Progress({ task }: { task: Task }): ReactNode {
   const t = useText()
   const { progress, message, server } = task
@@ -58,7 +58,7 @@ export function Progress({ task }: { task: Task }): ReactNode {
   )
 }
 
-/** Answer its question, or cancel it. */
+/** Buttons to answer the question of a task, or to cancel it. */
 export function TaskActions({ task }: { task: Task }): ReactNode {
   const t = useText()
   const { client } = useHost()

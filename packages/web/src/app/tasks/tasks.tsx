@@ -10,7 +10,7 @@ import { Empty, Search, uiStyle } from '../ui/ui.tsx'
 import { isRunning, Progress, State, type Task, TaskActions, TaskDetail } from './task.tsx'
 import style from './tasks.module.css'
 
-/** Calls that servers run as tasks, and the one that is looked at. */
+/** The tasks screen: calls that servers run as tasks, and the selected one. */
 export default function Tasks({ task: id }: { task?: string }): ReactNode {
   const t = useText()
   const { number } = useFormat()

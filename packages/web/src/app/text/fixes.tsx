@@ -9,12 +9,12 @@ import { Foreign, HostText } from './foreign.tsx'
 import { foreign, plain, type Wire, wire } from './foreign-type.ts'
 import style from './text.module.css'
 
-/** Actions that the page of a server has as buttons. */
+/** Fixes that the page of a server already has as buttons. */
 const buttonsOfServer: ReadonlySet<Fix['action']> = new Set(['sign-in', 'approve', 'diagnose'])
 
 /**
- * What can be done about a failure: links to where it is done, and sentences for what is done elsewhere. `page`: the server
- * whose page this is on, which has its buttons beside it.
+ * The suggested fixes of a failure: links within the page, and texts for what is done elsewhere. `page`: the server whose page
+ * shows them; fixes that this page has as buttons are omitted.
  */
 export function Fixes({ fixes, page }: { fixes: Wire<readonly Fix[]>; page?: string }): ReactNode {
   const t = useText()
@@ -40,7 +40,7 @@ export function Fixes({ fixes, page }: { fixes: Wire<readonly Fix[]>; page?: str
   )
 }
 
-/** The message of an error, with what can be done about it. */
+/** The message of an error with its suggested fixes. */
 export function ErrorNote({ error }: { error: Error }): ReactNode {
   return (
     <Note tone="danger" live>
@@ -50,7 +50,7 @@ export function ErrorNote({ error }: { error: Error }): ReactNode {
   )
 }
 
-/** The address of the page where it is done; undefined where that is outside of the page. */
+/** The address within the page where a fix is made; undefined if it is made elsewhere. */
 function addressOf(fix: Fix): string | undefined {
   switch (fix.action) {
     case 'sign-in':

@@ -23,8 +23,8 @@ function Pieces({ text }: { text: string }): ReactNode {
 }
 
 /**
- * A text of a server, a model or a file. `maxCharacters`: characters shown before the person asks for all; `inline`: within a line or a
- * link, where what is left out is only counted.
+ * A text of a server, a model or a file. `maxCharacters`: characters shown until the user expands it; `inline`: within a line or a
+ * link, where the rest is only counted.
  */
 export function Foreign({
   text,
@@ -72,12 +72,12 @@ export function HostText({
   return isEnglish ? <span lang="en">{shown}</span> : shown
 }
 
-/** What a browser or a terminal is called in answers and lists, such as `Firefox on lapis`. */
+/** The name of a browser or terminal, such as `Firefox on lapis`. */
 export function ClientName({ name }: { name: string }): ReactNode {
   return <Foreign text={foreign(useHostSentence(name).sentence)} inline />
 }
 
-/** A foreign text in the sunken box that marks it as such. */
+/** A foreign text in the box that marks it as such. */
 export function ForeignBox({ text, label }: { text: ForeignText; label?: string }): ReactNode {
   return (
     <ScrollBox className={style.box} label={label}>
@@ -167,7 +167,7 @@ function kindClass(value: unknown): string | undefined {
   return typeof value === 'number' ? style.number : style.word
 }
 
-/** What became of a text, word by word. */
+/** The differences of two texts, word by word. */
 export function Diff({ before, after }: { before: string; after: string }): ReactNode {
   const t = useText()
   const pieces = useMemo(() => wordDiff(before, after), [before, after])

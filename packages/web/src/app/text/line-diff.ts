@@ -1,14 +1,14 @@
-/** One line of a compared text. Numbers count from 1; `skipped` stands for equal lines that are left out. */
+/** One line of a comparison. Line numbers begin at 1; `skipped` replaces equal lines. */
 export type DiffLine =
   | { readonly kind: 'same'; readonly before: number; readonly after: number; readonly text: string }
   | { readonly kind: 'removed'; readonly before: number; readonly text: string }
   | { readonly kind: 'added'; readonly after: number; readonly text: string }
   | { readonly kind: 'skipped'; readonly count: number }
 
-/** Lines of both texts that are compared with each other; of longer parts, all are shown as replaced. */
+/** Maximum lines of each side to compare; longer parts are shown as replaced. */
 const maxComparedLines = 1_500
 
-/** What became of a text, line by line, with `context` equal lines around each change. */
+/** Compares two texts line by line, with `context` equal lines around each change. */
 export function lineDiff(before: string, after: string, context = 3): DiffLine[] {
   const [a, b] = [linesOf(before), linesOf(after)]
   let start = 0
@@ -29,7 +29,7 @@ export function lineDiff(before: string, after: string, context = 3): DiffLine[]
   return collapseUnchanged(lines, context)
 }
 
-/** The lines of a text; the line feed at its end begins no further one. */
+/** The lines of a text; a line feed at its end begins no further line. */
 function linesOf(text: string): string[] {
   if (text === '') return []
   const lines = text.split('\n')
@@ -37,7 +37,7 @@ function linesOf(text: string): string[] {
   return lines
 }
 
-/** By the longest common subsequence. */
+/** Compares lines by their longest common subsequence. */
 function diffLines(a: readonly string[], b: readonly string[], offset: number): DiffLine[] {
   const lengths = new Uint16Array((a.length + 1) * (b.length + 1) * Number(isComparable(a, b)))
   const width = b.length + 1

@@ -1,9 +1,9 @@
 import { codeName, unseenIn } from '@jackfield/host/browser'
 
-/** A part of a text: as it is, or one character that would not be seen, by its code. */
+/** A part of a text, or the code of one invisible character. */
 export type Piece = { readonly text: string } | { readonly code: string }
 
-/** Cuts a text so that every character that hides or turns text stands alone. */
+/** Splits a text at characters that are invisible or change the direction of text. */
 export function piecesOf(text: string): Piece[] {
   const pieces: Piece[] = []
   let from = 0
@@ -16,7 +16,7 @@ export function piecesOf(text: string): Piece[] {
   return pieces
 }
 
-/** The beginning of a text, never half a character, and how many characters are left out. */
+/** The beginning of a text, without splitting a surrogate pair, and the number of omitted UTF-16 code units. */
 export function headOf(text: string, maxCharacters: number): { head: string; rest: number } {
   if (text.length <= maxCharacters) return { head: text, rest: 0 }
   const unit = text.charCodeAt(maxCharacters - 1)
@@ -24,7 +24,7 @@ export function headOf(text: string, maxCharacters: number): { head: string; res
   return { head: text.slice(0, cut), rest: text.length - cut }
 }
 
-/** One value of a JSON tree by its JSON Pointer. */
+/** A leaf of a JSON value with its JSON Pointer. */
 export interface Leaf {
   readonly pointer: string
   readonly value: unknown
@@ -32,7 +32,7 @@ export interface Leaf {
 
 const maxLeaves = 2_000
 
-/** Every value of arguments that has none below it, by JSON Pointer; what acts on the world first. */
+/** The leaves of a JSON value; paths, addresses and code first. `more`: leaves beyond the limit of 2000. */
 export function leavesOf(value: unknown): { leaves: Leaf[]; more: number } {
   const leaves: Leaf[] = []
   let more = 0
@@ -55,6 +55,7 @@ export function leavesOf(value: unknown): { leaves: Leaf[]; more: number } {
   }
 }
 
+/** The members of an object or array; undefined for any other value. */
 export function membersOf(value: unknown): [string, unknown][] | undefined {
   if (Array.isArray(value)) return value.map((item, n) => [String(n), item])
   return typeof value === 'object' && value !== null ? Object.entries(value) : undefined
@@ -67,14 +68,14 @@ function rankOf({ pointer, value }: Leaf): number {
   return /(?:command|code|script|query|sql|shell|exec)[^/]*$/i.test(pointer) ? 0 : 1
 }
 
-/** What became of one place of a value. */
+/** A difference of two values at a JSON Pointer. `before` or `after` is absent if the value was added or removed. */
 export interface ValueChange {
   readonly pointer: string
   readonly before?: unknown
   readonly after?: unknown
 }
 
-/** The places in which two values differ. */
+/** The leaves in which two values differ. */
 export function changedValues(before: unknown, after: unknown): ValueChange[] {
   const beforeValues = new Map(leavesOf(before).leaves.map(({ pointer, value }) => [pointer, value]))
   const afterValues = new Map(leavesOf(after).leaves.map(({ pointer, value }) => [pointer, value]))
@@ -88,7 +89,7 @@ export function changedValues(before: unknown, after: unknown): ValueChange[] {
   return changes
 }
 
-/** Arguments in a line: names and values without the quotes of JSON. */
+/** Arguments in one line: names and values without the quotes of JSON. */
 export function briefly(input: unknown): string {
   if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
   return Object.entries(input)
@@ -97,7 +98,7 @@ export function briefly(input: unknown): string {
     .replaceAll('\n', ' ')
 }
 
-/** A folder as a person writes it: the path of a `file:` URI, any other URI as it is. */
+/** The path of a `file:` URI; any other URI unchanged. */
 export function folderOf(uri: string): string {
   const [, path] = /^file:\/\/(\/[^?#]*)$/.exec(uri) ?? []
   if (path === undefined) return uri

@@ -4,7 +4,7 @@ import { useText } from '../i18n/i18n.ts'
 import { Foreign, HostText } from './foreign.tsx'
 import { foreign } from './foreign-type.ts'
 
-/** Kinds of events whose summary is that of a message, or what a person, a server or a program wrote. */
+/** Kinds of events whose summary is not written by the host. */
 const foreignKinds: ReadonlySet<TraceEvent['kind']> = new Set([
   'wire',
   'http',
@@ -14,7 +14,7 @@ const foreignKinds: ReadonlySet<TraceEvent['kind']> = new Set([
   'conversation',
 ])
 
-/** The summary of an event of the log in the language of the page, where the host wrote it. */
+/** The summary of an event, translated if the host wrote it. */
 export function Summary({
   event: { kind, server, summary },
   maxCharacters,

@@ -4,8 +4,8 @@ type Component<Props> = (props: Props) => ReactNode
 
 /**
  * A component whose code is loaded when it is first shown; until then `Fallback` is shown with the same properties. It takes the
- * place of `lazy` and `Suspense`, since React shows what replaces a fallback 300 ms after the fallback at the earliest. An error of
- * the loading is thrown when it renders, for the `Part` around it.
+ * place of `lazy` and `Suspense`, since React shows what replaces a fallback 300 ms after the fallback at the earliest. A loading
+ * error is thrown on render, for the error boundary `Part` around it.
  */
 export function loaded<Props extends object>(
   load: () => Promise<{ readonly default: Component<Props> }>,

@@ -6,15 +6,15 @@ import { uiStyle } from './ui.tsx'
 export interface MenuItem {
   readonly key: string
   readonly text: ReactNode
-  /** Beside the text, such as a key or a size. */
+  /** Shown beside the text, such as a key or a size. */
   readonly note?: ReactNode
-  /** Whether it is the one in use; absent where the menu chooses nothing. */
+  /** Whether it is the current choice; absent in menus of actions. */
   readonly isOn?: boolean
   readonly isGrave?: boolean
   onChoose(): void
 }
 
-/** A button that opens a list of acts or choices. Arrows move, Esc closes and gives the focus back. */
+/** A button that opens a list of actions or choices. Arrows move, Esc closes and returns the focus. */
 export function Menu({
   label,
   button,
