@@ -155,7 +155,7 @@ export function Composer({
         {isSuggesting && (
           <Suggestions
             id={list}
-            at={activeIndex}
+            activeIndex={activeIndex}
             suggestions={suggestions}
             onChoose={(suggestion) => choose(suggestion)}
           />
@@ -256,12 +256,12 @@ export function Composer({
 
 function Suggestions({
   id,
-  at,
+  activeIndex,
   suggestions,
   onChoose,
 }: {
   id: string
-  at: number
+  activeIndex: number
   suggestions: readonly Suggestion[]
   onChoose: (suggestion: Suggestion) => void
 }): ReactNode {
@@ -275,9 +275,9 @@ function Suggestions({
           key={suggestion.key}
           id={`${id}-${n}`}
           role="option"
-          aria-selected={n === at}
+          aria-selected={n === activeIndex}
           ref={(element) => {
-            if (n === at) element?.scrollIntoView({ block: 'nearest' })
+            if (n === activeIndex) element?.scrollIntoView({ block: 'nearest' })
           }}
           className={style.suggestion}
           onMouseDown={(event) => event.preventDefault()}

@@ -106,7 +106,15 @@ export function PromptField({
           />
         )}
       </Field>
-      {isOpen && <Options id={list} name={name} completions={completions} activeIndex={activeIndex} onChoose={choose} />}
+      {isOpen && (
+        <Options
+          id={list}
+          name={name}
+          completions={completions}
+          activeIndex={activeIndex}
+          onChoose={choose}
+        />
+      )}
     </div>
   )
 }
@@ -133,14 +141,14 @@ function Options({
       tabIndex={-1}
       aria-label={t('prompt.values', { name })}
     >
-      {found.map((option, n) => (
+      {completions.map((option, n) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
         // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus
         <div
           key={option}
           id={`${id}-${n}`}
           role="option"
-          aria-selected={n === at}
+          aria-selected={n === activeIndex}
           className={style.suggestion}
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => onChoose(option)}
