@@ -114,7 +114,7 @@ function Watching({ server, uri, run }: { server: string; uri: string; run: Insp
           isOff={watchAction.isRunning}
           aria-pressed={isWatched}
           onClick={() => void watchAction.run()}
-          data-watchAction="watch"
+          data-act="watch"
         >
           {isWatched ? (
             <EyeOff size={16} strokeWidth={1.5} aria-hidden="true" />
