@@ -282,7 +282,7 @@ function useSuggestions(typed: string, caret: number): { from: number; options: 
     const sign = word.startsWith('-') ? '-' : ''
     return {
       from,
-      options: keys.filter((name) => name.startsWith(start) && name !== word).map((one) => `${sign}${one}`),
+      options: keys.filter((name) => name.startsWith(start) && name !== word).map((name) => `${sign}${name}`),
     }
   }
   const candidates =

@@ -156,7 +156,7 @@ function useOffers(server: string, kind: InspectKind): readonly Offer[] | undefi
   const tasks = useTopic('tasks')
   return useMemo(() => {
     const firstText = (...candidates: readonly unknown[]): string | undefined =>
-      candidates.find((one): one is string => typeof one === 'string' && one !== '')
+      candidates.find((text): text is string => typeof text === 'string' && text !== '')
     switch (kind) {
       case 'tools':
         return plain<CatalogTool[] | undefined>(tools)?.map((entry) => ({

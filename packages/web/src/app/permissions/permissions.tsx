@@ -164,7 +164,7 @@ function Rules(): ReactNode {
                   {edited !== '' && edited === author && location !== undefined && (
                     <RuleEditor
                       first={draftOf(plain<PolicyRule>(rule))}
-                      place={location}
+                      location={location}
                       change={change}
                       onClose={() => setEdited(undefined)}
                     />
@@ -185,12 +185,12 @@ const referenceOf = ({ file, index }: RuleLocation): { file: string; index: numb
 /** Edits a rule: its fields, a preview of its decisions, and the resulting change of the file. */
 function RuleEditor({
   first,
-  place: location,
+  location,
   change,
   onClose,
 }: {
   first: DraftRule
-  place?: RuleLocation
+  location?: RuleLocation
   change: ReturnType<typeof useChange>
   onClose: () => void
 }): ReactNode {

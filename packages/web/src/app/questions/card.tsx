@@ -139,13 +139,13 @@ function Outcome({ row }: { row: Row }): ReactNode {
   return (
     <>
       <Note tone="ok">{t('card.answered', { verdict: t(`verdict.${verdict}`), by, time: time(at) })}</Note>
-      {isRemembered && <RememberedAnswer row={row} at={at} />}
+      {isRemembered && <RememberedAnswer row={row} answeredAt={at} />}
     </>
   )
 }
 
 /** The grant that was remembered with the answer, with a button to revoke it. */
-function RememberedAnswer({ row, at: answeredAt }: { row: Row; at: string }): ReactNode {
+function RememberedAnswer({ row, answeredAt }: { row: Row; answeredAt: string }): ReactNode {
   const t = useText()
   const { client } = useHost()
   const { data, refetch } = useRead('policy.grants', {})

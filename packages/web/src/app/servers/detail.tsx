@@ -190,7 +190,8 @@ function Switching({
 export function changedLines(before: string, after: string): [sign: ' ' | '-' | '+', line: string][] {
   const [beforeLines, afterLines] = [before.split('\n'), after.split('\n')]
   let from = 0
-  while (from < beforeLines.length && from < afterLines.length && beforeLines[from] === afterLines[from]) from += 1
+  while (from < beforeLines.length && from < afterLines.length && beforeLines[from] === afterLines[from])
+    from += 1
   let rest = 0
   while (
     rest < beforeLines.length - from &&

@@ -462,7 +462,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
 function recentEntries(): string[] {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(recentKey) ?? '[]')
-    return Array.isArray(stored) ? stored.filter((one) => typeof one === 'string') : []
+    return Array.isArray(stored) ? stored.filter((key) => typeof key === 'string') : []
   } catch {
     return []
   }
