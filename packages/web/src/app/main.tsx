@@ -9,16 +9,16 @@ import shell from './shell/shell.module.css'
 import { Part } from './text/part.tsx'
 import { Button } from './ui/ui.tsx'
 
-// Before anything else, so that the key stays nowhere.
+// First of all, so that the login key does not stay in the address.
 const loginKey = takeLoginKey()
 /** The path that leads to the issuer; empty where login links log browsers in. */
 const signIn = document.querySelector<HTMLMetaElement>('meta[name=sign-in]')?.content
 
-/** What a browser that is not logged in is shown, or one whose page is of another version than the host. */
+/** Shown if the browser is not logged in, or if the page is of another version than the host. */
 function Gate({ reason }: { reason: 'login' | 'refused' | 'build' }): ReactNode {
   const t = useText()
   const isBuild = reason === 'build'
-  const act = (): void => {
+  const action = (): void => {
     if (isBuild) location.reload()
     else location.assign(`${signIn}${location.pathname}${location.search}`)
   }
@@ -28,7 +28,7 @@ function Gate({ reason }: { reason: 'login' | 'refused' | 'build' }): ReactNode 
       {(isBuild || !signIn) && <p>{t(`gate.${reason}`)}</p>}
       <p>
         {isBuild || signIn ? (
-          <Button look="primary" onClick={act}>
+          <Button look="primary" onClick={action}>
             {t(isBuild ? 'gate.reload' : 'remedy.signIn')}
           </Button>
         ) : (

@@ -2,14 +2,14 @@ import { useLocation, useSearch } from 'wouter'
 
 const part = encodeURIComponent
 
-/** What of a server is inspected. */
+/** Parts of the inspector of a server. */
 export const inspectKinds = ['tools', 'prompts', 'resources', 'templates', 'tasks', 'server'] as const
 export type InspectKind = (typeof inspectKinds)[number]
 
 export const activityViews = ['list', 'tree', 'time', 'raw', 'stats'] as const
 export type ActivityView = (typeof activityViews)[number]
 
-/** What the activity log shows. `from` and `to` are milliseconds since 1970, `event` is the event with its details. */
+/** The query of the activity log. `from` and `to` are milliseconds since 1970, `event` is the event with its details. */
 export interface ActivityAddress {
   readonly view?: ActivityView
   readonly filter?: string
@@ -118,9 +118,9 @@ export const routes = {
   },
 } as const
 
-/** The address that the browser shows, decoded once. wouter decodes its parts before it hands them out. */
+/** The current address, decoded once. wouter decodes parts before it returns them. */
 export function useAddress(): { readonly parts: readonly string[]; readonly query: URLSearchParams } {
-  // Both only say that the address changed.
+  // Both only cause a render when the address changes.
   useLocation()
   useSearch()
   const { pathname, search } = window.location

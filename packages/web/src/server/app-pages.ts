@@ -8,13 +8,13 @@ import { permissionsPolicy } from './headers.ts'
 const addresses = ['127.0.0.1', '::1'] as const
 const maxConnections = 64
 const requestMs = 10_000
-/** Free ports that are tried. */
-const maxTries = 8
+/** Attempts to find a port that is free on both addresses. */
+const maxAttempts = 8
 
 /** What an app's frame may do: run, be an origin of its own, and use forms, whose submission the policy then refuses. */
 export const appSandbox = 'allow-scripts allow-same-origin allow-forms'
 
-/** Features of the browser by the names of `permissions` of an app. */
+/** Browser features by the permission names of the MCP Apps extension. */
 const features: Readonly<Record<AppPermission, string>> = {
   camera: 'camera',
   microphone: 'microphone',
@@ -22,7 +22,7 @@ const features: Readonly<Record<AppPermission, string>> = {
   clipboardWrite: 'clipboard-write',
 }
 
-/** The feature names of what an app was given. */
+/** The browser features that an app was granted. */
 export function featuresOf(page: Pick<AppPage, 'granted'>): string[] {
   return page.granted.map((name) => features[name])
 }
@@ -34,9 +34,9 @@ export interface AppPagesOptions {
 }
 
 /**
- * The pages of apps. Every server's pages have an origin that no other server's have (`a-<site>.localhost`), within a frame of
- * another origin (`p-<site>.localhost`) that passes messages on and keeps the page from being replaced by another one. Neither is
- * the origin of the web app.
+ * Serves the pages of apps. The pages of each server have an origin of their own (`a-<site>.localhost`), in a frame of another
+ * origin (`p-<site>.localhost`) that forwards messages and prevents navigation to another page. Neither is the origin of the web
+ * app.
  */
 export class AppPages {
   /** The origins of all pages, as policies name them: `http://*.localhost:7421`. */
@@ -52,7 +52,7 @@ export class AppPages {
     return this.pattern.replace('*', `${kind}-${site}`)
   }
 
-  /** Whether a request is for the origin of an app, and not for another name that leads here. */
+  /** Whether the `Host` of a request is the origin of an app. */
   isFor({ headers: { host = '' } }: IncomingMessage): boolean {
     const [, kind, site = ''] = /^([ap])-([0-9a-f]{32})\./.exec(host) ?? []
     if (kind !== 'a' && kind !== 'p') return false
@@ -62,7 +62,7 @@ export class AppPages {
   serve(request: IncomingMessage, response: ServerResponse): void {
     const { host = '', 'sec-fetch-dest': destination = 'iframe' } = request.headers
     const [id] = /(?<=^\/)[0-9a-f-]{36}$/.exec(request.url ?? '') ?? []
-    // Neither scripts nor workers are here, and a page is not opened outside its frame.
+    // Pages are served to iframes only: not as scripts or workers, and not as a tab of their own.
     const document =
       destination === 'iframe' && id !== undefined ? this.#options.apps.document(id) : undefined
     if (!this.isFor(request)) refuse(response, 421)
@@ -72,7 +72,7 @@ export class AppPages {
     else this.#sendPage(response, document.page, document.html)
   }
 
-  /** The outer frame: the app in a sandbox, and its messages passed on in both directions. */
+  /** Sends the outer frame, which sandboxes the app and forwards messages in both directions. */
   #sendFrame(response: ServerResponse, page: AppPage): void {
     const { frameAncestor } = this.#options
     const nonce = randomBytes(16).toString('base64')
@@ -82,7 +82,7 @@ export class AppPages {
       "default-src 'none'",
       `script-src 'nonce-${nonce}'`,
       `style-src 'nonce-${nonce}'`,
-      // This page alone: wherever the app goes, its frame stays or is empty.
+      // Only this page: an app that navigates elsewhere gets an empty frame.
       `frame-src ${origin}/${page.id}`,
       "base-uri 'none'",
       "form-action 'none'",
@@ -108,23 +108,23 @@ document.body.append(frame)
     send(response, body, {
       policy,
       permissions: permissionsFor(allow, `self "${origin}"`),
-      reaches: [origin],
+      connectOrigins: [origin],
     })
   }
 
-  /** The page as its server wrote it, with a policy of what the person agreed to. */
+  /** Sends the page as its server wrote it, with a policy of what the user agreed to. */
   #sendPage(response: ServerResponse, page: AppPage, html: string): void {
     const { frameAncestor } = this.#options
     const ancestors = `${frameAncestor} ${this.#origin('p', page.site)}`
     send(response, html, {
       policy: appPolicy(page, ancestors),
       permissions: permissionsFor(featuresOf(page), 'self'),
-      reaches: Object.values(page.csp).flat(),
+      connectOrigins: Object.values(page.csp).flat(),
     })
   }
 }
 
-/** Serves the pages of apps on a port of their own, at `*.localhost`, which is another site than that of the web app. */
+/** Serves the pages of apps on a port of their own at `*.localhost`, which is not the site of the web app. */
 export class AppPageServer {
   readonly port: number
   readonly pages: AppPages
@@ -138,10 +138,13 @@ export class AppPageServer {
       server.on('request', (request, response) => this.pages.serve(request, response))
   }
 
-  /** `wanted`: the port of last time, so that apps find what they stored. @throws Error where no port is free */
-  static async start(wanted: number | undefined, options: AppPagesOptions): Promise<AppPageServer> {
-    for (let tries = 0; tries < maxTries; tries++) {
-      const listening = await listenOnAll(tries === 0 ? (wanted ?? 0) : 0)
+  /**
+   * Starts the server. `preferredPort`: tried first; with the same port as before, apps find what they stored in the browser.
+   * @throws Error if no port is free
+   */
+  static async start(preferredPort: number | undefined, options: AppPagesOptions): Promise<AppPageServer> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const listening = await listenOnAll(attempt === 0 ? (preferredPort ?? 0) : 0)
       if (listening !== undefined) return new AppPageServer(listening.port, listening.servers, options)
     }
     throw new Error(`The web server cannot listen on a second port of ${addresses[0]} for apps.`)
@@ -155,11 +158,11 @@ export class AppPageServer {
 /** The content security policy of an app. */
 function appPolicy({ csp }: AppPage, ancestors: string): string[] {
   const { connectDomains = [], resourceDomains = [], frameDomains = [], baseUriDomains = [] } = csp
-  const directive = (name: string, own: readonly string[], origins: readonly string[]): string =>
-    [name, ...(own.length + origins.length === 0 ? ["'none'"] : [...own, ...origins])].join(' ')
+  const directive = (name: string, keywords: readonly string[], origins: readonly string[]): string =>
+    [name, ...(keywords.length + origins.length === 0 ? ["'none'"] : [...keywords, ...origins])].join(' ')
   return [
     "default-src 'none'",
-    // What is in the page already is the server's, so that no further script of it could do more.
+    // Inline scripts are allowed: the whole page is already written by the server.
     directive('script-src', ["'unsafe-inline'", "'unsafe-eval'", 'blob:', 'data:'], resourceDomains),
     directive('style-src', ["'unsafe-inline'"], resourceDomains),
     directive('img-src', ['data:', 'blob:'], resourceDomains),
@@ -176,14 +179,14 @@ function appPolicy({ csp }: AppPage, ancestors: string): string[] {
   ]
 }
 
-/** Every feature is off but those given, which only `origin` has. */
-function permissionsFor(given: readonly string[], origin: string): string {
-  return permissionsPolicy((feature) => (given.includes(feature) ? origin : undefined))
+/** The permissions policy that allows these features to `origin` and no others. */
+function permissionsFor(allowed: readonly string[], origin: string): string {
+  return permissionsPolicy((feature) => (allowed.includes(feature) ? origin : undefined))
 }
 
 /**
- * `reaches`: the only origins that a page may connect to by any means. Beside the content security policy this also stops WebRTC and
- * look-ups of names, in browsers that know it (Chromium).
+ * Sends a page. `connectOrigins`: the only origins that it may connect to. Unlike the content security policy, `Connection-Allowlist`
+ * also blocks WebRTC and DNS lookups (Chromium).
  * @see https://wicg.github.io/connection-allowlists/
  */
 function send(
@@ -192,15 +195,15 @@ function send(
   {
     policy,
     permissions,
-    reaches,
-  }: { policy: readonly string[]; permissions: string; reaches: readonly string[] },
+    connectOrigins,
+  }: { policy: readonly string[]; permissions: string; connectOrigins: readonly string[] },
 ): void {
   response.writeHead(200, {
     'Content-Type': 'text/html; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     'Content-Security-Policy': policy.join('; '),
     'Permissions-Policy': permissions,
-    'Connection-Allowlist': `(${reaches.map((origin) => `"${origin}/*"`).join(' ')});webrtc=block`,
+    'Connection-Allowlist': `(${connectOrigins.map((origin) => `"${origin}/*"`).join(' ')});webrtc=block`,
     ...commonHeaders,
   })
   response.end(body)
@@ -220,18 +223,18 @@ function refuse(response: ServerResponse, status: number): void {
   response.end()
 }
 
-/** Listens on one port of all addresses; undefined where it is in use on one of them. */
-async function listenOnAll(wanted: number): Promise<{ port: number; servers: Server[] } | undefined> {
+/** Listens on one port of all addresses; undefined if it is in use on one of them. 0: any free port. */
+async function listenOnAll(requestedPort: number): Promise<{ port: number; servers: Server[] } | undefined> {
   const servers: Server[] = []
-  let port = wanted
+  let port = requestedPort
   for (const host of addresses) {
     const server = createServer({ requestTimeout: requestMs, headersTimeout: requestMs })
     server.maxConnections = maxConnections
-    const got = await listen(server, port, host)
-    if (typeof got === 'number') {
-      port = got
+    const result = await listen(server, port, host)
+    if (typeof result === 'number') {
+      port = result
       servers.push(server)
-    } else if (got === 'in use') {
+    } else if (result === 'in use') {
       await Promise.all(servers.map(closeServer))
       return undefined
     }
@@ -239,7 +242,7 @@ async function listenOnAll(wanted: number): Promise<{ port: number; servers: Ser
   return servers.length === 0 ? undefined : { port, servers }
 }
 
-/** `none`: this machine has no such address. */
+/** Returns the port. `in use`: also if it is not permitted; `none`: the machine has no such address. */
 function listen(server: Server, port: number, host: string): Promise<number | 'in use' | 'none'> {
   return new Promise((resolve) => {
     server.once('error', ({ code }: NodeJS.ErrnoException) =>

@@ -17,26 +17,26 @@ const imageTypes: ReadonlySet<string> = new Set([
   'image/avif',
 ])
 
-/** What a browser downloads with a ticket. */
+/** Content that a browser downloads with a ticket. */
 export interface Download {
-  /** The name that a file gets; default `download`. */
+  /** File name. Default `download`. */
   readonly name?: string
   /** Sent as it is for an image that a tab may show (PNG, JPEG, GIF, WebP, AVIF); anything else is an opaque file. */
   readonly type?: string
   readonly bytes: Uint8Array
 }
 
-/** A download, as the server sends it. */
+/** A download with the headers of its response. */
 export interface SentDownload {
   readonly bytes: Uint8Array
   readonly contentType: string
   readonly disposition: string
 }
 
-/** A ticket for an upload, and what arrives with it. */
+/** A ticket for an upload, and the uploaded bytes. */
 export interface UploadTicket {
   readonly ticket: string
-  /** @throws Error where nothing arrives within 60 s, or the transfer is cut */
+  /** @throws Error if the upload does not begin within 60 s, or is interrupted */
   readonly uploaded: Promise<Uint8Array>
 }
 
@@ -52,21 +52,21 @@ interface Waiting {
   readonly timer: NodeJS.Timeout
 }
 
-/** Content that is too large for a frame, or that a browser has to get by an address. A ticket is valid once, for 60 s. */
+/** Downloads and uploads that are too large for a frame, or that need an address. A ticket is valid once, for 60 s. */
 export class Blobs {
   readonly #waiting = new Map<string, Waiting>()
   #waitingBytes = 0
 
   /**
-   * Makes the ticket of a download: `GET /blob/<ticket>`.
-   * @throws RangeError where the content is too large, or too much waits already
+   * Creates a ticket for a download: `GET /blob/<ticket>`.
+   * @throws RangeError if the content is larger than 32 MiB, or if too many transfers or bytes are waiting
    */
   offer({ bytes, name = 'download', type = '' }: Download): string {
     requireSize(bytes.byteLength)
     if (this.#waitingBytes + bytes.byteLength > maxWaitingBytes)
       throw new RangeError('Too many downloads wait to be fetched. Try again in a minute.')
     const isImage = imageTypes.has(type)
-    const disposition = isImage ? `inline; ${fileName(name)}` : dispositionOf(name)
+    const disposition = isImage ? `inline; ${fileNameParameter(name)}` : attachmentDisposition(name)
     const contentType = isImage ? type : 'application/octet-stream'
     const ticket = this.#add({ download: { bytes, contentType, disposition } }, () => {})
     this.#waitingBytes += bytes.byteLength
@@ -74,8 +74,8 @@ export class Blobs {
   }
 
   /**
-   * Makes the ticket of an upload: `PUT /blob/<ticket>`.
-   * @throws RangeError where too much waits already, or `maxBytes` is more than a blob may have
+   * Creates a ticket for an upload: `PUT /blob/<ticket>`. `maxBytes`: the largest body that is accepted, 32 MiB by default.
+   * @throws RangeError if `maxBytes` is more than 32 MiB, or if too many transfers are waiting
    */
   expect({ maxBytes = maxBlobBytes }: { maxBytes?: number } = {}): UploadTicket {
     requireSize(maxBytes)
@@ -87,20 +87,21 @@ export class Blobs {
     return { ticket, uploaded: promise }
   }
 
-  /** Uses a ticket for a download; undefined where there is none. */
+  /** Redeems the ticket of a download; undefined if it is unknown. */
   download(ticket: string): SentDownload | undefined {
     const { download } = this.#waiting.get(ticket) ?? {}
     if (download !== undefined) this.#remove(ticket)
     return download
   }
 
-  /** Uses a ticket for an upload; undefined where there is none. */
+  /** Redeems the ticket of an upload; undefined if it is unknown. */
   upload(ticket: string): Upload | undefined {
     const { upload } = this.#waiting.get(ticket) ?? {}
     if (upload !== undefined) this.#remove(ticket)
     return upload
   }
 
+  /** Invalidates every ticket; uploads that were not begun reject. */
   close(): void {
     for (const [ticket, { upload }] of this.#waiting) {
       this.#remove(ticket)
@@ -134,18 +135,18 @@ function requireSize(bytes: number): void {
     throw new RangeError(`A blob has at most ${maxBlobBytes / 1_048_576} MiB; this one has ${bytes} bytes.`)
 }
 
-/** The disposition of a file that is saved under this name. */
-export function dispositionOf(name: string): string {
-  return `attachment; ${fileName(name)}`
+/** The value of `Content-Disposition` for a file that is saved under this name. */
+export function attachmentDisposition(name: string): string {
+  return `attachment; ${fileNameParameter(name)}`
 }
 
-/** A name as `filename*` carries it (RFC 8187), without folders and control characters. */
-function fileName(name: string): string {
-  const plain = name
+/** The parameter `filename*` of a name (RFC 8187), without folders and control characters. */
+function fileNameParameter(name: string): string {
+  const safeName = name
     .toWellFormed()
     .replaceAll(/[\p{Cc}\p{Cf}/\\:]/gu, '_')
     .slice(0, 150)
     .toWellFormed()
-  const encoded = encodeURIComponent(plain)
-  return `filename*=UTF-8''${encoded.replaceAll(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16)}`)}`
+  const encoded = encodeURIComponent(safeName)
+  return `filename*=UTF-8''${encoded.replaceAll(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16)}`)}`
 }

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Why a request is refused before anything looks at its path. */
+/** Why a request is refused before its path is read. */
 export interface Refusal {
   readonly status: 403 | 421
-  /** For a person; empty for a wrong `Host`, which gets no explanation. */
+  /** Text for the user; empty for a wrong `Host`, which gets no explanation. */
   readonly message: string
 }
 
@@ -13,7 +13,7 @@ export interface Refusal {
  */
 export class Guard {
   readonly #host: string
-  /** The only origin that the server has. */
+  /** The origin of the page. */
   readonly origin: string
 
   /** `origin`: that of the page, such as `http://127.0.0.1:7411`. */
@@ -23,8 +23,8 @@ export class Guard {
   }
 
   /**
-   * Why a request is refused; undefined where it is not. `fromOtherSites`: a page of another site may lead to this address, which
-   * has to have no effect without a secret of its own. `fromPrograms`: so may programs, which send no Origin.
+   * Why a request is refused; undefined if it is allowed. `fromOtherSites`: pages of other sites may link or redirect to this address,
+   * which must have no effect without a secret. `fromPrograms`: programs, which send no `Origin`, may send the request.
    */
   refusal(
     request: IncomingMessage,
@@ -33,7 +33,7 @@ export class Guard {
       fromPrograms = false,
     }: { fromOtherSites?: boolean; fromPrograms?: boolean } = {},
   ): Refusal | undefined {
-    if (only(request, 'host') !== this.#host) return { status: 421, message: '' }
+    if (singleHeader(request, 'host') !== this.#host) return { status: 421, message: '' }
     const origin = request.headersDistinct['origin']
     // Browsers send no Origin with a GET of their own page, but always with a POST, a PUT and the handshake of a WebSocket.
     const isRead = request.method === 'GET' || request.method === 'HEAD'
@@ -49,13 +49,13 @@ export class Guard {
 
   /** Whether a request is for this server under the name `localhost`. */
   isLocalhost(request: IncomingMessage): boolean {
-    const name = only(request, 'host')?.toLowerCase()
+    const name = singleHeader(request, 'host')?.toLowerCase()
     return name?.replace(/^localhost:/, '127.0.0.1:') === this.#host && name !== this.#host
   }
 }
 
-/** The value of a header that comes once; undefined where it is missing or repeated. */
-function only(request: IncomingMessage, name: string): string | undefined {
+/** The value of a header that occurs once; undefined if it is missing or repeated. */
+function singleHeader(request: IncomingMessage, name: string): string | undefined {
   const values = request.headersDistinct[name]
   return values?.length === 1 ? values[0] : undefined
 }

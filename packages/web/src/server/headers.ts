@@ -30,22 +30,24 @@ const unusedFeatures = [
   'xr-spatial-tracking',
 ]
 
-/** A permissions policy without any feature but those for which there is an origin. */
+/** A permissions policy that allows a feature to the origins that `originOf` returns, and denies it if that is undefined. */
 export function permissionsPolicy(originOf: (feature: string) => string | undefined): string {
   return [...unusedFeatures, 'clipboard-write']
     .map((feature) => `${feature}=(${originOf(feature) ?? ''})`)
     .join(', ')
 }
 
-/** The page itself copies to the clipboard. */
-const noFeatures = permissionsPolicy((feature) => (feature === 'clipboard-write' ? 'self' : undefined))
+/** Only the page itself may write to the clipboard. */
+const defaultPermissions = permissionsPolicy((feature) =>
+  feature === 'clipboard-write' ? 'self' : undefined,
+)
 
-/** Features that an app may be given. Its frame can have no feature that the page does not have. */
+/** Features that an app may be granted. A frame can have only features that its page has. */
 const appFeatures: ReadonlySet<string> = new Set(['camera', 'microphone', 'geolocation', 'clipboard-write'])
 
-/** The permissions policy of the page, whose frames, of origins that match `apps`, may pass on what an app was given. */
+/** The permissions policy of the page. `apps`: the pattern of the origins of apps, whose frames may use what they were granted. */
 export function pagePermissions(apps: string | undefined): string {
-  if (apps === undefined) return noFeatures
+  if (apps === undefined) return defaultPermissions
   const origins = `self "${apps}"`
   return permissionsPolicy((feature) => (appFeatures.has(feature) ? origins : undefined))
 }
@@ -74,14 +76,14 @@ export function pagePolicy(nonce?: string, apps?: string): string {
   ].join('; ')
 }
 
-/** The headers of every response, also of refusals. */
+/** The headers of every response, including refusals. */
 export function securityHeaders(policy: string = pagePolicy()): OutgoingHttpHeaders {
   return {
     'Content-Security-Policy': policy,
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Cross-Origin-Resource-Policy': 'same-origin',
     'Origin-Agent-Cluster': '?1',
-    'Permissions-Policy': noFeatures,
+    'Permissions-Policy': defaultPermissions,
     'Referrer-Policy': 'no-referrer',
     'X-Content-Type-Options': 'nosniff',
     'Cache-Control': 'no-store',

@@ -3,22 +3,22 @@ import type { PeerServer } from '@jackfield/host/service'
 import type { WebSession } from './session-store.ts'
 import { userKey, userLabel, type WebUser } from './users.ts'
 
-/** A host in use by a request or a socket. */
-export interface HostUse {
+/** The use of a host by a request or a socket. */
+export interface HostLease {
   readonly peers: PeerServer
-  /** Ends the use. Without uses, a host can be closed. */
+  /** Ends the use. A host without leases can be closed. */
   release(): void
 }
 
 /** Finds the host of a session. */
 export interface Hosts {
-  /** Undefined where too many users use theirs. @throws Error where the host cannot be opened */
-  use(session: WebSession): Promise<HostUse | undefined>
+  /** Undefined if the limit of open hosts is reached. @throws Error if the host cannot be opened */
+  acquire(session: WebSession): Promise<HostLease | undefined>
 }
 
-/** The one host of a person. */
+/** The same host for every session. */
 export function singleHost(peers: PeerServer): Hosts {
-  return { use: async () => ({ peers, release() {} }) }
+  return { acquire: async () => ({ peers, release() {} }) }
 }
 
 /** The host of one user. */
@@ -26,7 +26,7 @@ export interface UserHost {
   readonly peers: PeerServer
   /** Default: no apps are shown. */
   readonly apps?: Pick<AppService, 'document'>
-  /** Whether its end would interrupt work, such as a turn of a conversation. */
+  /** Whether closing it would interrupt work, such as a turn of a conversation. */
   isBusy(): boolean
   close(): Promise<void>
 }
@@ -34,9 +34,9 @@ export interface UserHost {
 export interface UserHostsOptions {
   /** Opens the host of a user. It is closed before it is opened again. */
   open(user: WebUser): Promise<UserHost>
-  /** Hosts that can be open. For a further user, the one that was not used for longest is closed. */
+  /** Maximum number of open hosts. For a further user, the least recently used one is closed. */
   maxUsers: number
-  /** Milliseconds without use and work after which a host is closed. */
+  /** Milliseconds without leases and work after which a host is closed. */
   idleMs: number
   onWarning: (message: string) => void
 }
@@ -44,18 +44,18 @@ export interface UserHostsOptions {
 interface OpenHost {
   readonly user: WebUser
   readonly host: Promise<UserHost>
-  /** Once it is open. */
+  /** Set once `host` is resolved. */
   opened: UserHost | undefined
-  uses: number
-  usedMs: number
+  leases: number
+  lastUsedMs: number
 }
 
-/** The hosts of several users: each is opened when its user comes, and closed when it was not used for a time. */
+/** A host for each user, opened on the first request of the user and closed when it is idle. */
 export class UserHosts implements Hosts {
   readonly #options: UserHostsOptions
   /** By user, the most recently used last. */
   readonly #open = new Map<string, OpenHost>()
-  /** A host that is being closed has its store until then. */
+  /** Hosts that are closing, by user. A host is opened again only once its store is released. */
   readonly #closing = new Map<string, Promise<void>>()
   readonly #timer: NodeJS.Timeout
 
@@ -65,25 +65,25 @@ export class UserHosts implements Hosts {
     this.#timer.unref()
   }
 
-  /** Users whose hosts are open. */
+  /** Number of open hosts. */
   get count(): number {
     return this.#open.size
   }
 
-  async use({ user }: WebSession): Promise<HostUse | undefined> {
+  async acquire({ user }: WebSession): Promise<HostLease | undefined> {
     if (user === undefined) throw new Error('The session has no user')
     const key = userKey(user)
-    const entry = this.#open.get(key) ?? this.#begin(key, user)
+    const entry = this.#open.get(key) ?? this.#openHost(key, user)
     if (entry === undefined) return undefined
-    entry.uses++
+    entry.leases++
     this.#open.delete(key)
     this.#open.set(key, entry)
     let isReleased = false
     const release = (): void => {
       if (isReleased) return
       isReleased = true
-      entry.uses--
-      entry.usedMs = performance.now()
+      entry.leases--
+      entry.lastUsedMs = performance.now()
     }
     try {
       const { peers } = await entry.host
@@ -94,7 +94,7 @@ export class UserHosts implements Hosts {
     }
   }
 
-  /** The page of an app of any user; its id is a secret. */
+  /** Finds the page of an app among all open hosts; its id is a secret. */
   document(page: string): ReturnType<AppService['document']> {
     for (const { opened } of this.#open.values()) {
       const appDocument = opened?.apps?.document(page)
@@ -109,7 +109,7 @@ export class UserHosts implements Hosts {
     await Promise.all(this.#closing.values())
   }
 
-  #begin(key: string, user: WebUser): OpenHost | undefined {
+  #openHost(key: string, user: WebUser): OpenHost | undefined {
     if (this.#open.size >= this.#options.maxUsers) {
       const unused = [...this.#open].find(([, entry]) => isUnused(entry))
       if (unused === undefined) return undefined
@@ -124,8 +124,8 @@ export class UserHosts implements Hosts {
       user,
       host: Promise.resolve().then(open),
       opened: undefined,
-      uses: 0,
-      usedMs: performance.now(),
+      leases: 0,
+      lastUsedMs: performance.now(),
     }
     entry.host.catch(() => {
       if (this.#open.get(key) === entry) this.#open.delete(key)
@@ -137,7 +137,7 @@ export class UserHosts implements Hosts {
   #closeIdle(): void {
     const now = performance.now()
     for (const [key, entry] of [...this.#open])
-      if (isUnused(entry) && now - entry.usedMs >= this.#options.idleMs) this.#close(key, entry)
+      if (isUnused(entry) && now - entry.lastUsedMs >= this.#options.idleMs) this.#close(key, entry)
   }
 
   #close(key: string, { user, host }: OpenHost): void {
@@ -145,7 +145,7 @@ export class UserHosts implements Hosts {
     const closed = host
       .then(
         (opened) => opened.close(),
-        // Whoever opened it has the error.
+        // The caller that opened it got the error.
         () => {},
       )
       .catch((error: unknown) => {
@@ -159,9 +159,9 @@ export class UserHosts implements Hosts {
   }
 }
 
-/** A busy host counts as used: its work would be interrupted. */
+/** A busy host counts as used, so that its work is not interrupted. */
 function isUnused(entry: OpenHost): boolean {
-  if (entry.uses > 0 || entry.opened === undefined) return false
-  if (entry.opened.isBusy()) entry.usedMs = performance.now()
+  if (entry.leases > 0 || entry.opened === undefined) return false
+  if (entry.opened.isBusy()) entry.lastUsedMs = performance.now()
   return !entry.opened.isBusy()
 }

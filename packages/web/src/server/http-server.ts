@@ -8,18 +8,18 @@ const maxHeaderBytes = 16_384
 const headersMs = 10_000
 const requestMs = 60_000
 const keepAliveMs = 5_000
-const checkMs = 5_000
-/** Milliseconds that browsers have to take part in closing their sockets. */
+const connectionsCheckMs = 5_000
+/** Milliseconds that browsers have to complete the closing handshake of their sockets. */
 const closeMs = 500
 
-/** An HTTP server with the limits of a web server, which does not listen yet. */
+/** Creates an HTTP server with limits on headers, time and connections. It does not listen yet. */
 export function createHttpServer({ maxConnections }: { maxConnections: number }): Server {
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     headersTimeout: headersMs,
     requestTimeout: requestMs,
     keepAliveTimeout: keepAliveMs,
-    connectionsCheckingInterval: checkMs,
+    connectionsCheckingInterval: connectionsCheckMs,
     // A request without `Host` gets the same answer as one with a wrong one.
     requireHostHeader: false,
   })
@@ -27,14 +27,17 @@ export function createHttpServer({ maxConnections }: { maxConnections: number })
   return server
 }
 
-/** Has a server serve requests and handshakes. `first`: serves a request that is for something else than the page. */
+/**
+ * Handles the requests and WebSocket handshakes of a server. `serveOther`: called first; returns true if it has served a request
+ * that is not for the page.
+ */
 export function serveRequests(
   server: Server,
   requests: RequestServer,
-  first: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
+  serveOther: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,
 ): void {
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    if (!first(request, response)) void requests.serve(request, response)
+    if (!serveOther(request, response)) void requests.serve(request, response)
   }
   server.on('request', serve)
   server.on('checkContinue', serve)
@@ -43,21 +46,21 @@ export function serveRequests(
   )
   server.on('upgrade', (request, stream, head) => requests.upgrade(request, stream, head))
   server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
-    // What is written after the beginning of a response would become part of it.
+    // A refusal that is written after the beginning of a response would become part of it.
     if (stream instanceof Socket && stream.bytesWritten > 0) stream.destroy()
     else refuseRaw(stream, statusOf(error))
   })
 }
 
-/** Closes a server with its sockets. `meanwhile`: what else ends at that time. */
+/** Closes a server and its sockets. `closeServices`: closes what the sockets use, before connections are cut after 500 ms. */
 export async function closeHttpServer(
   server: Server,
   sockets: SocketServer,
-  meanwhile: () => Promise<void> | undefined,
+  closeServices: () => Promise<void> | undefined,
 ): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
   sockets.close()
-  await meanwhile()
+  await closeServices()
   server.closeIdleConnections()
   const timer = setTimeout(() => {
     sockets.terminate()

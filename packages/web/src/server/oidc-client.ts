@@ -5,26 +5,26 @@ import { type AllowList, SignInError, type WebUser } from './users.ts'
 
 /** Milliseconds for a request to the issuer. */
 const requestMs = 10_000
-/** Milliseconds for which a person can be at the issuer. */
+/** Milliseconds within which a sign-in has to be completed. */
 const signInMs = 600_000
-/** Milliseconds after which the metadata of the issuer is read again: once they were read, and after a failure. */
+/** Milliseconds after which the metadata of the issuer is read again: after success, and after a failure. */
 const metadataMs = 3_600_000
 const failureMs = 5_000
 /** Milliseconds between two warnings about the issuer, because unauthenticated requests can cause them. */
 const warningMs = 60_000
 /** Sign-ins that are being completed at once. */
 const maxExchanges = 32
-/** Characters of the address to return to; the issuer gets it, encrypted, in the state. */
-const longestReturn = 512
+/** Maximum length of the address to return to, which is part of the encrypted state. */
+const maxReturnCharacters = 512
 const nonceBytes = 12
 const tagBytes = 16
-/** What a logout token is about (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
+/** The event of a logout token (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 /** Seconds for which a logout token is accepted. */
 const logoutTokenSeconds = 300
-/** What an issuer may put into `error` (RFC 6749, section 4.1.2.1). */
+/** Valid values of `error` (RFC 6749, section 4.1.2.1). */
 const errorCode = /^[\x20-\x21\x23-\x5b\x5d-\x7e]{1,80}$/
-const longestDescription = 200
+const maxDescriptionCharacters = 200
 
 export interface OidcClientOptions {
   /** As the issuer names itself: an https URL, or http on this machine. */
@@ -34,18 +34,18 @@ export interface OidcClientOptions {
   clientSecret?: string
   allow: AllowList
   redirectUri: string
-  /** Where the issuer leads to after a logout. */
+  /** The address that the issuer redirects to after a logout. */
   signedOutUri: string
-  /** Called with what the operator has to know. */
+  /** Called with warnings for the operator. */
   onWarning: (message: string) => void
 }
 
-/** What a sign-in has to remember. It is the `state`, encrypted, so that unfinished sign-ins take no memory. */
+/** The data of a sign-in. It is encrypted into the `state` parameter, so that unfinished sign-ins use no memory. */
 interface SignInState {
   readonly nonce: string
   readonly verifier: string
   readonly returnTo: string
-  /** Hash of the secret of the browser that began. */
+  /** SHA-256 of the secret of the browser that began the sign-in, base64url. */
   readonly browser: string
   readonly expires: number
 }
@@ -57,9 +57,9 @@ interface SignInState {
 export class OidcClient {
   readonly #options: OidcClientOptions
   readonly #client: oauth.Client
-  /** Of this process: a sign-in that began before a restart has to begin again. */
+  /** Encrypts states. It is not stored, so a sign-in that began before a restart has to begin again. */
   readonly #key = randomBytes(32)
-  #metadata: { readonly found: Promise<oauth.AuthorizationServer>; untilMs: number } | undefined
+  #metadata: { readonly loading: Promise<oauth.AuthorizationServer>; untilMs: number } | undefined
   #keys: { readonly uri: string; readonly get: JWTVerifyGetKey } | undefined
   #warnedMs = Number.NEGATIVE_INFINITY
   #exchanges = 0
@@ -74,15 +74,19 @@ export class OidcClient {
     this.#client = { client_id: options.clientId }
   }
 
-  /** Reads the metadata of the issuer. @throws SignInError where it cannot be reached, or is another one */
+  /** Reads the metadata of the issuer. @throws SignInError if it cannot be reached, or its metadata names another issuer */
   async ready(): Promise<void> {
-    await this.#issuer()
+    await this.#issuerMetadata()
   }
 
-  /** The address at the issuer where a browser signs in. `returnTo`: a path of the page; `language`: of the issuer's pages, if it has it. */
+  /**
+   * Begins a sign-in and returns the address at the issuer. `browser`: the secret of the browser; `returnTo`: a path of the page;
+   * `language`: the preferred language of the issuer's pages.
+   * @throws SignInError if the issuer cannot be used
+   */
   async begin(browser: string, returnTo: string, language: string): Promise<string> {
-    const { authorization_endpoint: endpoint } = await this.#issuer()
-    if (endpoint === undefined) throw this.#failure('its metadata has no authorization endpoint')
+    const { authorization_endpoint: endpoint } = await this.#issuerMetadata()
+    if (endpoint === undefined) throw this.#reportFailure('its metadata has no authorization endpoint')
     const nonce = oauth.generateRandomNonce()
     const verifier = oauth.generateRandomCodeVerifier()
     const url = new URL(endpoint)
@@ -95,9 +99,9 @@ export class OidcClient {
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
       nonce,
-      state: this.#seal({
+      state: this.#encryptState({
         ...{ nonce, verifier },
-        returnTo: returnTo.length <= longestReturn ? returnTo : '/',
+        returnTo: returnTo.length <= maxReturnCharacters ? returnTo : '/',
         browser: digest(browser).toString('base64url'),
         expires: Date.now() + signInMs,
       }),
@@ -107,18 +111,18 @@ export class OidcClient {
   }
 
   /**
-   * Completes a sign-in with what the issuer sent back. `browsers`: the secrets of the browser, of which one has to be that of
-   * `begin`, which prevents login CSRF.
-   * @throws SignInError
+   * Completes a sign-in with the parameters of the callback. `browsers`: the secrets of the browser, one of which has to be that of
+   * `begin`; this prevents login CSRF.
+   * @throws SignInError if the sign-in is unknown or expired, the issuer refuses it, or the user is not allowed
    */
   async finish(
     parameters: URLSearchParams,
     browsers: readonly string[],
   ): Promise<{ user: WebUser; browser: string; returnTo: string }> {
     const state = parameters.get('state') ?? ''
-    const begun = this.#open(state)
-    const browser = begun && browsers.find((one) => isOf(begun, one))
-    if (begun === undefined || browser === undefined || begun.expires < Date.now())
+    const signIn = this.#decryptState(state)
+    const browser = signIn && browsers.find((candidate) => isBegunBy(signIn, candidate))
+    if (signIn === undefined || browser === undefined || signIn.expires < Date.now())
       throw new SignInError(400, {
         en: 'This sign-in took longer than ten minutes, began before the server was started, or began in another browser.',
         'zh-CN': '此次登录超过了十分钟，或在服务器启动之前开始，或是在另一个浏览器中开始的。',
@@ -130,10 +134,10 @@ export class OidcClient {
       })
     this.#exchanges++
     try {
-      const user = await this.#exchange(parameters, state, begun)
-      if (this.#options.allow.has(user)) return { user, browser, returnTo: begun.returnTo }
-      const who = user.email === undefined ? `subject ${user.subject}` : `${user.email} (${user.subject})`
-      this.#options.onWarning(`${who} signed in and is not allowed to. To allow it: --allow`)
+      const user = await this.#exchange(parameters, state, signIn)
+      if (this.#options.allow.has(user)) return { user, browser, returnTo: signIn.returnTo }
+      const account = user.email === undefined ? `subject ${user.subject}` : `${user.email} (${user.subject})`
+      this.#options.onWarning(`${account} signed in and is not allowed to. To allow it: --allow`)
       throw new SignInError(403, {
         en: 'You are signed in at the issuer, but may not use this host. Ask its operator to allow your account.',
         'zh-CN': '您已在身份提供方登录，但无权使用此主机。请联系其管理员开通您的账户。',
@@ -143,9 +147,9 @@ export class OidcClient {
     }
   }
 
-  /** Where the session at the issuer is ended; undefined where the issuer has no such address, or cannot be reached. */
+  /** The address at the issuer that ends the session there; undefined if it has none, or cannot be reached. */
   async signOutUrl(): Promise<string | undefined> {
-    const issuer = await this.#issuer().catch(() => undefined)
+    const issuer = await this.#issuerMetadata().catch(() => undefined)
     if (issuer?.end_session_endpoint === undefined) return undefined
     const url = new URL(issuer.end_session_endpoint)
     url.searchParams.set('client_id', this.#options.clientId)
@@ -154,11 +158,12 @@ export class OidcClient {
   }
 
   /**
-   * Whose sessions a logout token of the issuer ends: those of a session there, or all of a subject.
-   * @throws SignInError for a token that is not one of the issuer for this client
+   * Verifies a logout token and returns a predicate for the users whose sessions it ends: those of one session at the issuer, or all
+   * of a subject.
+   * @throws SignInError if the token is not a valid one of the issuer for this client
    */
   async readLogout(token: string): Promise<(user: WebUser) => boolean> {
-    const { jwks_uri: uri, issuer } = await this.#issuer()
+    const { jwks_uri: uri, issuer } = await this.#issuerMetadata()
     try {
       if (uri === undefined) throw new Error('the issuer publishes no keys')
       if (this.#keys?.uri !== uri) this.#keys = { uri, get: createRemoteJWKSet(new URL(uri)) }
@@ -185,43 +190,56 @@ export class OidcClient {
     state: string,
     { nonce, verifier }: SignInState,
   ): Promise<WebUser> {
-    const issuer = await this.#issuer()
+    const issuer = await this.#issuerMetadata()
     const { redirectUri, allow } = this.#options
     try {
-      const answer = oauth.validateAuthResponse(issuer, this.#client, parameters, state)
+      const callbackParameters = oauth.validateAuthResponse(issuer, this.#client, parameters, state)
+      const authentication = this.#authentication(issuer)
       const response = await oauth.authorizationCodeGrantRequest(
-        ...[issuer, this.#client, this.#authentication(issuer), answer, redirectUri, verifier],
-        this.#request(),
+        issuer,
+        this.#client,
+        authentication,
+        callbackParameters,
+        redirectUri,
+        verifier,
+        this.#requestOptions(),
       )
       const tokens = await oauth.processAuthorizationCodeResponse(issuer, this.#client, response, {
         expectedNonce: nonce,
         requireIdToken: true,
       })
-      await oauth.validateApplicationLevelSignature(issuer, response, this.#request())
+      await oauth.validateApplicationLevelSignature(issuer, response, this.#requestOptions())
       const claims = oauth.getValidatedIdTokenClaims(tokens)
       if (claims === undefined) throw new Error('there is no ID token')
-      let email = emailIn(claims)
+      let email = verifiedEmail(claims)
       if (email === undefined && allow.needsEmail && issuer.userinfo_endpoint !== undefined) {
-        const info = await oauth.userInfoRequest(issuer, this.#client, tokens.access_token, this.#request())
-        email = emailIn(await oauth.processUserInfoResponse(issuer, this.#client, claims.sub, info))
+        const userInfo = await oauth.userInfoRequest(
+          issuer,
+          this.#client,
+          tokens.access_token,
+          this.#requestOptions(),
+        )
+        email = verifiedEmail(await oauth.processUserInfoResponse(issuer, this.#client, claims.sub, userInfo))
       }
-      const { iss: from, sub: subject, sid } = claims
+      const { iss: issuedBy, sub: subject, sid } = claims
       return {
-        ...{ issuer: from, subject },
+        ...{ issuer: issuedBy, subject },
         ...(email !== undefined && { email }),
         ...(typeof sid === 'string' && { issuerSession: sid }),
       }
     } catch (error) {
       if (error instanceof oauth.AuthorizationResponseError)
         throw new SignInError(403, {
-          en: `The issuer did not sign you in: ${sentenceOf(error)}`,
-          'zh-CN': `身份提供方未能让您登录：${sentenceOf(error)}`,
+          en: `The issuer did not sign you in: ${describeError(error)}`,
+          'zh-CN': `身份提供方未能让您登录：${describeError(error)}`,
         })
-      throw this.#failure(error instanceof oauth.ResponseBodyError ? sentenceOf(error) : reasonOf(error))
+      throw this.#reportFailure(
+        error instanceof oauth.ResponseBodyError ? describeError(error) : reasonOf(error),
+      )
     }
   }
 
-  /** By default the issuer's own, or the one that every server supports (OpenID Connect Core, section 9). */
+  /** `client_secret_basic`, the default of OpenID Connect Core, section 9, unless the issuer does not support it. */
   #authentication({
     token_endpoint_auth_methods_supported: methods,
   }: oauth.AuthorizationServer): oauth.ClientAuth {
@@ -231,7 +249,7 @@ export class OidcClient {
     return isPostOnly ? oauth.ClientSecretPost(clientSecret) : oauth.ClientSecretBasic(clientSecret)
   }
 
-  #request(): { signal: AbortSignal; [oauth.allowInsecureRequests]: boolean } {
+  #requestOptions(): { signal: AbortSignal; [oauth.allowInsecureRequests]: boolean } {
     return {
       signal: AbortSignal.timeout(requestMs),
       // An http issuer is on this machine, as the constructor checked.
@@ -239,30 +257,30 @@ export class OidcClient {
     }
   }
 
-  async #issuer(): Promise<oauth.AuthorizationServer> {
+  async #issuerMetadata(): Promise<oauth.AuthorizationServer> {
     const now = performance.now()
     if (this.#metadata === undefined || this.#metadata.untilMs <= now) {
-      const metadata = { found: this.#discover(), untilMs: now + metadataMs }
-      metadata.found.catch(() => {
+      const metadata = { loading: this.#discover(), untilMs: now + metadataMs }
+      metadata.loading.catch(() => {
         metadata.untilMs = performance.now() + failureMs
       })
       this.#metadata = metadata
     }
-    return await this.#metadata.found
+    return await this.#metadata.loading
   }
 
   async #discover(): Promise<oauth.AuthorizationServer> {
     try {
       const issuer = new URL(this.#options.issuer)
-      const response = await oauth.discoveryRequest(issuer, { algorithm: 'oidc', ...this.#request() })
+      const response = await oauth.discoveryRequest(issuer, { algorithm: 'oidc', ...this.#requestOptions() })
       return await oauth.processDiscoveryResponse(issuer, response)
     } catch (error) {
-      throw this.#failure(reasonOf(error))
+      throw this.#reportFailure(reasonOf(error))
     }
   }
 
-  /** The person cannot do much about it, so the reason goes to the operator. */
-  #failure(reason: string): SignInError {
+  /** Reports the reason to the operator and returns an error for the user without it. */
+  #reportFailure(reason: string): SignInError {
     const now = performance.now()
     if (now - this.#warnedMs >= warningMs) {
       this.#warnedMs = now
@@ -274,21 +292,21 @@ export class OidcClient {
     })
   }
 
-  #seal(state: SignInState): string {
+  #encryptState(state: SignInState): string {
     const nonce = randomBytes(nonceBytes)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce)
-    const sealed = Buffer.concat([cipher.update(JSON.stringify(state), 'utf8'), cipher.final()])
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+    const encrypted = Buffer.concat([cipher.update(JSON.stringify(state), 'utf8'), cipher.final()])
+    return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]).toString('base64url')
   }
 
-  #open(text: string): SignInState | undefined {
+  #decryptState(text: string): SignInState | undefined {
     const bytes = Buffer.from(text, 'base64url')
     if (bytes.length <= nonceBytes + tagBytes) return undefined
     try {
       const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, nonceBytes))
       decipher.setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
-      const opened = [decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]
-      const state: SignInState = JSON.parse(Buffer.concat(opened).toString('utf8'))
+      const decrypted = [decipher.update(bytes.subarray(nonceBytes + tagBytes)), decipher.final()]
+      const state: SignInState = JSON.parse(Buffer.concat(decrypted).toString('utf8'))
       return state
     } catch {
       return undefined
@@ -296,7 +314,7 @@ export class OidcClient {
   }
 }
 
-function isOf({ browser }: SignInState, secret: string): boolean {
+function isBegunBy({ browser }: SignInState, secret: string): boolean {
   return timingSafeEqual(digest(secret), Buffer.from(browser, 'base64url'))
 }
 
@@ -304,13 +322,13 @@ function digest(secret: string): Buffer {
   return createHash('sha256').update(secret).digest()
 }
 
-/** The e-mail address, if the issuer has verified it: an unverified one may belong to another person. */
-function emailIn({ email, email_verified }: Readonly<Record<string, unknown>>): string | undefined {
+/** The e-mail address if the issuer has verified it: an unverified one may belong to another person. */
+function verifiedEmail({ email, email_verified }: Readonly<Record<string, unknown>>): string | undefined {
   return typeof email === 'string' && email_verified === true ? email.toLowerCase() : undefined
 }
 
-/** What the issuer says about an error, bounded. */
-function sentenceOf({
+/** The error code and description of the issuer, shortened. */
+function describeError({
   error,
   error_description,
 }: {
@@ -318,7 +336,7 @@ function sentenceOf({
   error_description?: string | undefined
 }): string {
   const code = errorCode.test(error) ? error : 'an unreadable error'
-  const text = (error_description ?? '').replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, longestDescription)
+  const text = (error_description ?? '').replaceAll(/[^\x20-\x7e]+/g, ' ').slice(0, maxDescriptionCharacters)
   return text === '' ? code : `${code} (${text})`
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
 
-/** Files that the server sends, by their ending. */
+/** Content types by file extension. Other files are not served. */
 const contentTypes: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -20,27 +20,27 @@ const contentTypes: Readonly<Record<string, string>> = {
 export interface PageFile {
   readonly path: string
   readonly contentType: string
-  /** Its name has a hash of its content, so a browser may keep it for good. */
+  /** Its name has a hash of its content, so a browser may cache it without revalidation. */
   readonly isImmutable: boolean
 }
 
-const name = '[^/?#]+'
-/** The addresses of the page, by their first segment; a URI is one segment, percent-encoded. */
+const segment = '[^/?#]+'
+/** The routes of the page; a URI is one segment, percent-encoded. */
 const routes: readonly RegExp[] = [
   '',
-  `chat(/${name}){0,2}`,
+  `chat(/${segment}){0,2}`,
   'servers',
-  `servers/${name}(/(config|trust|folders|sampling|doctor))?`,
-  `inbox(/${name})?`,
-  `inspect(/${name}(/(tools|prompts|resources|templates|tasks|server)(/${name})?)?)?`,
-  `tasks(/${name})?`,
+  `servers/${segment}(/(config|trust|folders|sampling|doctor))?`,
+  `inbox(/${segment})?`,
+  `inspect(/${segment}(/(tools|prompts|resources|templates|tasks|server)(/${segment})?)?)?`,
+  `tasks(/${segment})?`,
   'permissions(/(rules|given|explain|try))?',
-  `activity(/${name}(/again)?)?`,
-  `library(/${name}(/${name})?)?`,
-  `settings(/(models|servers|secrets|config|folders|surfaces|look|registry(/${name})?))?`,
+  `activity(/${segment}(/again)?)?`,
+  `library(/${segment}(/${segment})?)?`,
+  `settings(/(models|servers|secrets|config|folders|surfaces|look|registry(/${segment})?))?`,
 ].map((route) => new RegExp(`^/${route}/?$`))
 
-/** Whether a path is an address of the page, which has its own router. */
+/** Whether a path is a route of the page, which has its own router. */
 export function isPageRoute(path: string): boolean {
   return routes.some((route) => route.test(path))
 }
@@ -63,13 +63,13 @@ export class PageFiles {
     return this.#build
   }
 
-  /** The text of `index.html`; undefined where the page is not built. */
+  /** The text of `index.html`; undefined if the page is not built. */
   index(): string | undefined {
     this.#refresh()
     return this.#index
   }
 
-  /** The file at a path of an address. Only files that were there when the page was built are found. */
+  /** Finds the file of a URL path, such as `/assets/index.js`. Only files of the last build are found. */
   find(path: string): PageFile | undefined {
     this.#refresh()
     return this.#files.get(path)

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 
-/** Marks of browsers in `User-Agent`, the most specific first: most browsers also name those that they are compatible with. */
-const browsers: readonly (readonly [mark: RegExp, name: string])[] = [
+/** Patterns of browsers in `User-Agent`, the most specific first: most browsers also name those that they are compatible with. */
+const browsers: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bEdgA?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
   [/\bVivaldi\//, 'Vivaldi'],
@@ -10,7 +10,7 @@ const browsers: readonly (readonly [mark: RegExp, name: string])[] = [
   [/\b(?:Headless)?Chrome\//, 'Chrome'],
   [/\bVersion\/\S+ (?:Mobile\/\S+ )?Safari\//, 'Safari'],
 ]
-const longestHostname = 60
+const maxHostnameCharacters = 60
 
 /**
  * What a browser is called in lists and in the activity log: `Firefox on lapis`. No text of the header becomes part of it, so
@@ -18,11 +18,11 @@ const longestHostname = 60
  */
 export function browserName(userAgent: string | undefined, machine: string = hostname()): string {
   const browser = browserKind(userAgent)
-  const where = machine.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, longestHostname)
-  return `${browser} on ${where === '' ? 'this machine' : where}`
+  const machineName = machine.replaceAll(/[^A-Za-z0-9._-]/g, '_').slice(0, maxHostnameCharacters)
+  return `${browser} on ${machineName === '' ? 'this machine' : machineName}`
 }
 
 /** The name of a browser alone, for one that runs on an unknown machine. */
 export function browserKind(userAgent: string | undefined): string {
-  return browsers.find(([mark]) => mark.test(userAgent ?? ''))?.[1] ?? 'a browser'
+  return browsers.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1] ?? 'a browser'
 }

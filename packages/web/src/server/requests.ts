@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Download as StreamedDownload } from '@jackfield/host/service'
-import { type Blobs, dispositionOf } from './blobs.ts'
+import { attachmentDisposition, type Blobs } from './blobs.ts'
 import type { Cookie } from './cookie.ts'
 import type { Guard } from './guard.ts'
 import { blobPolicy, pagePermissions, pagePolicy, securityHeaders } from './headers.ts'
@@ -15,11 +15,11 @@ import type { SessionStore, WebSession } from './session-store.ts'
 import { callbackPath, logoutPath, type SignIn, signedOutPath, signInPath } from './sign-in.ts'
 import type { SocketServer } from './sockets.ts'
 import { userKey, userLabel } from './users.ts'
-import { maxWrong, WrongLogins } from './wrong-logins.ts'
+import { maxWrongLogins, WrongLogins } from './wrong-logins.ts'
 
 /** Bytes of the body of a login. */
 const maxLoginBytes = 1_024
-const longestPath = 4_096
+const maxPathCharacters = 4_096
 
 const openedByAnotherSite = {
   title: { en: 'Opened by another site', 'zh-CN': '由其他网站打开' },
@@ -36,16 +36,16 @@ const notBuilt = {
   },
 }
 
-/** What the requests of one web server are served from. */
+/** What a `RequestServer` needs to answer requests. */
 export interface RequestServerOptions {
   readonly guard: Guard
   readonly sessions: SessionStore
   readonly sockets: SocketServer
   readonly hosts: Hosts
-  /** Tickets of the program that runs the server. */
+  /** Downloads and uploads of the program that runs the server. */
   readonly blobs: Blobs
   readonly files: PageFiles
-  /** One half of a session. */
+  /** Holds one of the two secrets of a session; the page has the other. */
   readonly cookie: Cookie
   /** The origins of the pages of apps; undefined where there are none. */
   readonly apps: string | undefined
@@ -59,7 +59,7 @@ export interface RequestServerOptions {
 /** Serves the HTTP requests of a web server: the page, logins, blobs and the handshakes of WebSockets. */
 export class RequestServer {
   readonly #options: RequestServerOptions
-  readonly #wrong = new WrongLogins()
+  readonly #wrongLogins = new WrongLogins()
 
   constructor(options: RequestServerOptions) {
     this.#options = options
@@ -71,10 +71,10 @@ export class RequestServer {
     } catch (error) {
       if (response.headersSent || response.destroyed) response.destroy()
       else refuse(response, 500, 'The web server failed. Its messages say why.')
-      // A browser that leaves before the response ends is no failure.
-      const hasLeft = Object(error).code === 'ERR_STREAM_PREMATURE_CLOSE'
-      if (!hasLeft && (!request.destroyed || request.complete))
-        this.#options.onWarning(failureOf(request, error))
+      // A client that disconnects before the response ends is not an error of the server.
+      const isDisconnected = Object(error).code === 'ERR_STREAM_PREMATURE_CLOSE'
+      if (!isDisconnected && (!request.destroyed || request.complete))
+        this.#options.onWarning(failureMessage(request, error))
     }
   }
 
@@ -85,7 +85,7 @@ export class RequestServer {
       this.#upgrade(request, stream, head)
     } catch (error) {
       refuseRaw(stream, 500, 'The web server failed. Its messages say why.')
-      this.#options.onWarning(failureOf(request, error))
+      this.#options.onWarning(failureMessage(request, error))
     }
   }
 
@@ -99,7 +99,7 @@ export class RequestServer {
       refuseRaw(stream, 400, 'This address takes the handshake of a WebSocket.')
     else {
       const build = new URLSearchParams(address.query).get('build') ?? undefined
-      sockets.upgrade(request, stream, head, { session: this.#sessionOf(request), build })
+      sockets.upgrade(request, stream, head, { session: this.#cookieSession(request), build })
     }
   }
 
@@ -120,33 +120,35 @@ export class RequestServer {
       return refuse(response, refusal.status, refusal.message)
     }
     if (path === undefined) return refuse(response, 400, 'The address is too long or no path.')
-    const [, folder = '', rest = ''] = /^\/([a-z]+)\/([\w-]+)$/.exec(path) ?? []
+    const [, collection = '', id = ''] = /^\/([a-z]+)\/([\w-]+)$/.exec(path) ?? []
     if (isPage) return this.#sendPage(response)
-    const atIssuer = signIn && signInWork(path, signIn, request, response, query)
-    if (atIssuer !== undefined) return await this.#allow(request, response, { GET: atIssuer })
+    const signInHandler = signIn && handlerOfSignIn(path, signIn, request, response, query)
+    if (signInHandler !== undefined) return await this.#dispatch(request, response, { GET: signInHandler })
     if (signIn !== undefined && path === logoutPath)
-      return await this.#allow(request, response, {
-        POST: () => signIn.logOut(request, response, (id) => this.#end(id)),
+      return await this.#dispatch(request, response, {
+        POST: () => signIn.logOut(request, response, (id) => this.#removeSession(id)),
       })
     if (path === '/login')
-      return await this.#allow(request, response, { POST: () => this.#login(request, response) })
+      return await this.#dispatch(request, response, { POST: () => this.#login(request, response) })
     if (path === '/logout')
-      return await this.#allow(request, response, { POST: () => this.#logout(request, response) })
+      return await this.#dispatch(request, response, { POST: () => this.#logout(request, response) })
     if (path === '/sessions')
-      return await this.#allow(request, response, { GET: () => this.#listSessions(request, response) })
-    if (folder === 'sessions')
-      return await this.#allow(request, response, { DELETE: () => this.#endSession(request, response, rest) })
-    if (folder === 'blob')
-      return await this.#allow(request, response, {
-        GET: () => this.#download(request, response, rest),
-        PUT: () => this.#upload(request, response, rest),
+      return await this.#dispatch(request, response, { GET: () => this.#listSessions(request, response) })
+    if (collection === 'sessions')
+      return await this.#dispatch(request, response, {
+        DELETE: () => this.#endSession(request, response, id),
+      })
+    if (collection === 'blob')
+      return await this.#dispatch(request, response, {
+        GET: () => this.#download(request, response, id),
+        PUT: () => this.#upload(request, response, id),
       })
     if (path === '/socket')
       return refuse(response, 426, 'This address is a WebSocket.', { Upgrade: 'websocket' })
     const file = this.#options.files.find(path)
     if (file === undefined && !isPageRoute(path))
       return refuse(response, 404, 'There is nothing at this address.')
-    if (file === undefined || !isRead) return notAllowed(response, 'GET, HEAD')
+    if (file === undefined || !isRead) return refuseMethod(response, 'GET, HEAD')
     const { contentType, isImmutable } = file
     const caching = isImmutable ? 'private, max-age=31536000, immutable' : 'no-cache'
     response.writeHead(200, { ...securityHeaders(), 'Content-Type': contentType, 'Cache-Control': caching })
@@ -154,14 +156,14 @@ export class RequestServer {
     else await pipeline(createReadStream(file.path), response)
   }
 
-  async #allow(
+  async #dispatch(
     request: IncomingMessage,
     response: ServerResponse,
-    methods: Readonly<Partial<Record<string, () => void | Promise<void>>>>,
+    handlers: Readonly<Partial<Record<string, () => void | Promise<void>>>>,
   ): Promise<void> {
-    const work = methods[request.method ?? '']
-    if (work === undefined) notAllowed(response, Object.keys(methods).join(', '))
-    else await work()
+    const handler = handlers[request.method ?? '']
+    if (handler === undefined) refuseMethod(response, Object.keys(handlers).join(', '))
+    else await handler()
   }
 
   #sendPage(response: ServerResponse): void {
@@ -189,7 +191,7 @@ export class RequestServer {
     // Counted per browser where unauthenticated users can send logins, so that they do not block the others.
     const browsers = signIn?.browsersIn(request) ?? []
     const [origin = ''] = browsers
-    const seconds = this.#wrong.secondsToWait(origin)
+    const seconds = this.#wrongLogins.secondsToWait(origin)
     if (seconds !== undefined)
       return refuse(response, 429, `Too many wrong logins. Try again in ${seconds} s.`, {
         'Retry-After': String(seconds),
@@ -198,19 +200,22 @@ export class RequestServer {
       return refuse(response, 415, 'A login is JSON: {"key":"…"}.')
     const body = await readBody(request, response, maxLoginBytes)
     if (body === undefined) return refuse(response, 413, `A login has at most ${maxLoginBytes} bytes.`)
-    const key = keyIn(body)
+    const key = parseLoginKey(body)
     if (key === undefined) return refuse(response, 400, 'A login is JSON: {"key":"…"}.')
-    const known = this.#sessionOf(request)
-    const login = sessions.login(key, nameOf(request.headers['user-agent']), { known, browsers })
+    const currentSession = this.#cookieSession(request)
+    const login = sessions.login(key, nameOf(request.headers['user-agent']), { currentSession, browsers })
     if (login === undefined) {
-      if (this.#wrong.add(origin) === maxWrong)
-        onWarning(`${maxWrong} wrong logins within a minute. Logins are refused until the minute is over.`)
-      const again = signIn === undefined ? 'Run jackfield web for another one.' : 'Sign in again.'
-      return refuse(response, 401, `This login link was used already, or is older than a minute. ${again}`)
+      if (this.#wrongLogins.add(origin) === maxWrongLogins)
+        onWarning(
+          `${maxWrongLogins} wrong logins within a minute. Logins are refused until the minute is over.`,
+        )
+      const advice = signIn === undefined ? 'Run jackfield web for another one.' : 'Sign in again.'
+      return refuse(response, 401, `This login link was used already, or is older than a minute. ${advice}`)
     }
     const { session, cookie, pageKey } = login
     // Another person signed in with this browser.
-    if (known !== undefined && known.id !== session.id) this.#end(known.id)
+    if (currentSession !== undefined && currentSession.id !== session.id)
+      this.#removeSession(currentSession.id)
     sendJson(
       response,
       { pageKey, expires: session.expires },
@@ -220,68 +225,73 @@ export class RequestServer {
 
   async #logout(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { cookie, signIn } = this.#options
-    const session = this.#provenSession(request)
-    if (session === undefined) return this.#notLoggedIn(response)
-    this.#end(session.id)
+    const session = this.#authenticatedSession(request)
+    if (session === undefined) return this.#refuseNotLoggedIn(response)
+    this.#removeSession(session.id)
     const headers = { 'Set-Cookie': cookie.header('', 0) }
     if (signIn === undefined) send(response, 204, { headers })
     else sendJson(response, { next: await signIn.afterLogout() }, headers)
   }
 
   #listSessions(request: IncomingMessage, response: ServerResponse): void {
-    const own = this.#provenSession(request)
-    if (own === undefined) {
-      this.#notLoggedIn(response)
+    const current = this.#authenticatedSession(request)
+    if (current === undefined) {
+      this.#refuseNotLoggedIn(response)
       return
     }
-    const { user } = own
-    const sessions = this.#options.sessions.list(user).map(({ user: _, ...one }) => ({
-      ...one,
-      isThis: one.id === own.id,
+    const { user } = current
+    const sessions = this.#options.sessions.list(user).map(({ user: _, ...session }) => ({
+      ...session,
+      isThis: session.id === current.id,
     }))
     const hours = Math.round(this.#options.sessions.sessionMs / 3_600_000)
     sendJson(response, { sessions, ...(user !== undefined && { user: userLabel(user), hours }) })
   }
 
   #endSession(request: IncomingMessage, response: ServerResponse, id: string): void {
-    const own = this.#provenSession(request)
+    const current = this.#authenticatedSession(request)
     const other = this.#options.sessions.find(id)
-    if (own === undefined) this.#notLoggedIn(response)
-    else if (other !== undefined && isOfSameUser(own, other) && this.#end(id)) send(response, 204)
+    if (current === undefined) this.#refuseNotLoggedIn(response)
+    else if (other !== undefined && isOfSameUser(current, other) && this.#removeSession(id))
+      send(response, 204)
     else refuse(response, 404, 'There is no such session.')
   }
 
-  #end(id: string): boolean {
+  #removeSession(id: string): boolean {
     const ended = this.#options.sessions.remove(id)
     this.#options.sockets.endSession(id)
     return ended
   }
 
   async #download(request: IncomingMessage, response: ServerResponse, ticket: string): Promise<void> {
-    const session = this.#sessionOf(request)
-    if (session === undefined) return this.#notLoggedIn(response)
-    const use = await this.#options.hosts.use(session)
+    const session = this.#cookieSession(request)
+    if (session === undefined) return this.#refuseNotLoggedIn(response)
+    const lease = await this.#options.hosts.acquire(session)
     try {
-      await this.#send(response, ticket, use?.peers.download(ticket))
+      await this.#send(response, ticket, lease?.peers.download(ticket))
     } finally {
-      use?.release()
+      lease?.release()
     }
   }
 
-  async #send(response: ServerResponse, ticket: string, made: StreamedDownload | undefined): Promise<void> {
-    if (made !== undefined) {
+  async #send(
+    response: ServerResponse,
+    ticket: string,
+    exported: StreamedDownload | undefined,
+  ): Promise<void> {
+    if (exported !== undefined) {
       response.writeHead(200, {
         ...securityHeaders(blobPolicy),
         'Content-Type': 'application/octet-stream',
-        'Content-Disposition': dispositionOf(made.name),
+        'Content-Disposition': attachmentDisposition(exported.name),
       })
-      // A reader that goes away ends the work.
-      await pipeline(made.pieces, response).catch(() => response.destroy())
+      // A client that disconnects cancels the export.
+      await pipeline(exported.pieces, response).catch(() => response.destroy())
       return
     }
     const download = this.#options.blobs.download(ticket)
     if (download === undefined) {
-      noTicket(response)
+      refuseTicket(response)
       return
     }
     const { bytes, contentType, disposition } = download
@@ -290,9 +300,9 @@ export class RequestServer {
   }
 
   async #upload(request: IncomingMessage, response: ServerResponse, ticket: string): Promise<void> {
-    if (this.#sessionOf(request) === undefined) return this.#notLoggedIn(response)
+    if (this.#cookieSession(request) === undefined) return this.#refuseNotLoggedIn(response)
     const upload = this.#options.blobs.upload(ticket)
-    if (upload === undefined) return noTicket(response)
+    if (upload === undefined) return refuseTicket(response)
     const { maxBytes, resolve, reject } = upload
     try {
       const bytes = await readBody(request, response, maxBytes)
@@ -308,8 +318,8 @@ export class RequestServer {
     }
   }
 
-  /** The session of the cookie, one of the two halves. */
-  #sessionOf(request: IncomingMessage): WebSession | undefined {
+  /** The session of the cookie. The cookie alone gives no access to the host. */
+  #cookieSession(request: IncomingMessage): WebSession | undefined {
     for (const value of this.#options.cookie.valuesIn(request)) {
       const session = this.#options.sessions.sessionOfCookie(value)
       if (session !== undefined) return session
@@ -317,23 +327,23 @@ export class RequestServer {
     return undefined
   }
 
-  /** The session of a request with both halves: the cookie, and the page key as a bearer token. */
-  #provenSession(request: IncomingMessage): WebSession | undefined {
-    const session = this.#sessionOf(request)
+  /** The session of a request that has both secrets: the cookie, and the page key as a bearer token. */
+  #authenticatedSession(request: IncomingMessage): WebSession | undefined {
+    const session = this.#cookieSession(request)
     const [, pageKey] = /^Bearer ([\w-]+)$/.exec(request.headers.authorization ?? '') ?? []
     if (session === undefined || pageKey === undefined) return undefined
     return this.#options.sessions.isPageKey(session.id, pageKey) ? session : undefined
   }
 
-  #notLoggedIn(response: ServerResponse): void {
-    const again =
+  #refuseNotLoggedIn(response: ServerResponse): void {
+    const advice =
       this.#options.signIn === undefined ? 'Run jackfield web for a login link.' : 'Open the page to sign in.'
-    refuse(response, 401, `This browser is not logged in. ${again}`)
+    refuse(response, 401, `This browser is not logged in. ${advice}`)
   }
 }
 
-/** What an address of a sign-in does; undefined for other addresses. */
-function signInWork(
+/** The handler of a path of the sign-in; undefined for other paths. */
+function handlerOfSignIn(
   path: string,
   signIn: SignIn,
   ...[request, response, query]: [IncomingMessage, ServerResponse, string]
@@ -343,26 +353,26 @@ function signInWork(
   return path === signedOutPath ? () => signIn.signedOut(response) : undefined
 }
 
-function isOfSameUser({ user: one }: WebSession, { user: other }: WebSession): boolean {
-  return (one && userKey(one)) === (other && userKey(other))
+function isOfSameUser({ user: first }: WebSession, { user: second }: WebSession): boolean {
+  return (first && userKey(first)) === (second && userKey(second))
 }
 
-function notAllowed(response: ServerResponse, methods: string): void {
+function refuseMethod(response: ServerResponse, methods: string): void {
   refuse(response, 405, `This address takes ${methods}.`, { Allow: methods })
 }
 
-function noTicket(response: ServerResponse): void {
+function refuseTicket(response: ServerResponse): void {
   refuse(response, 404, 'This ticket was used already, or is older than a minute.')
 }
 
-/** Path and query of a request; undefined where its target is no path, or is too long. */
+/** Path and query of a request; undefined if its target is not a path, or is too long. */
 function addressOf({ url = '' }: IncomingMessage): { path: string; query: string } | undefined {
-  if (!url.startsWith('/') || url.length > longestPath) return undefined
+  if (!url.startsWith('/') || url.length > maxPathCharacters) return undefined
   const [path = '', ...query] = url.split('?')
   return { path, query: query.join('?') }
 }
 
-function keyIn(body: Buffer): string | undefined {
+function parseLoginKey(body: Buffer): string | undefined {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'))
     if (typeof value !== 'object' || value === null || !('key' in value)) return undefined
@@ -372,6 +382,6 @@ function keyIn(body: Buffer): string | undefined {
   }
 }
 
-function failureOf({ method = '' }: IncomingMessage, error: unknown): string {
+function failureMessage({ method = '' }: IncomingMessage, error: unknown): string {
   return `A ${method} request failed: ${error instanceof Error ? error.message : String(error)}`
 }

@@ -2,8 +2,8 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Duplex } from 'node:stream'
 import { securityHeaders } from './headers.ts'
 
-/** What a response has beside its status and the headers of every response. */
-export interface Content {
+/** The parts of a response besides its status and the security headers. */
+export interface ResponseContent {
   readonly contentType?: string
   readonly body?: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
@@ -12,21 +12,21 @@ export interface Content {
 }
 
 /** Sends a response, to HEAD without its body. */
-export function send(response: ServerResponse, status: number, content: Content = {}): void {
+export function send(response: ServerResponse, status: number, content: ResponseContent = {}): void {
   const { contentType, body = '', headers = {}, policy } = content
   const isRead = response.req.method === 'GET' || response.req.method === 'HEAD'
   response.writeHead(status, {
     ...securityHeaders(policy),
     ...(contentType !== undefined && { 'Content-Type': contentType }),
     ...(status !== 204 && { 'Content-Length': Buffer.byteLength(body) }),
-    // What is left of the body of a refused request is not read.
+    // The rest of the body of a refused request is not read.
     ...(!isRead && status >= 400 && { Connection: 'close' }),
     ...headers,
   })
   response.end(response.req.method === 'HEAD' ? undefined : body)
 }
 
-/** Refuses a request with a sentence that says why. */
+/** Refuses a request. `message`: the reason, sent as text; an empty one sends no body. */
 export function refuse(
   response: ServerResponse,
   status: number,
@@ -37,6 +37,7 @@ export function refuse(
   send(response, status, { body, headers, ...(body !== '' && { contentType: 'text/plain; charset=utf-8' }) })
 }
 
+/** Sends a value as JSON with status 200. */
 export function sendJson(
   response: ServerResponse,
   value: unknown,
@@ -49,25 +50,27 @@ export function sendJson(
   })
 }
 
-/** A text as HTML that shows it. */
+/** Escapes a text for HTML. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 /** A text in each language of the page. */
-export type Texts = Readonly<Record<'en' | 'zh-CN', string>>
+export type LocalizedText = Readonly<Record<'en' | 'zh-CN', string>>
 
-/** The language of a browser: the one that the page chooses, too. */
-export function languageOf({ headers }: IncomingMessage): keyof Texts {
-  const accepted = (headers['accept-language'] ?? '').split(',').map((one) => one.trim())
-  return accepted.some((one) => /^zh\b/i.test(one)) && !/^en\b/i.test(accepted[0] ?? '') ? 'zh-CN' : 'en'
+/** The language for a browser, by the same rule as in the page. */
+export function languageOf({ headers }: IncomingMessage): keyof LocalizedText {
+  const accepted = (headers['accept-language'] ?? '').split(',').map((language) => language.trim())
+  return accepted.some((language) => /^zh\b/i.test(language)) && !/^en\b/i.test(accepted[0] ?? '')
+    ? 'zh-CN'
+    : 'en'
 }
 
-/** Sends a page of a title and one paragraph of HTML, in the language of the browser. */
+/** Sends an HTML page with a title and one paragraph, in the language of the browser. */
 export function sendNotice(
   response: ServerResponse,
   status: number,
-  notice: { readonly title: Texts; readonly html: Texts },
+  notice: { readonly title: LocalizedText; readonly html: LocalizedText },
   headers: Readonly<Record<string, string>> = {},
 ): void {
   const language = languageOf(response.req)
@@ -78,7 +81,7 @@ export function sendNotice(
   send(response, status, { contentType: 'text/html; charset=utf-8', body, headers })
 }
 
-/** Refuses a request where Node has no response object, and closes its connection. */
+/** Refuses a request for which Node has no response object, and closes its connection. */
 export function refuseRaw(stream: Duplex, status: number, message = ''): void {
   if (!stream.writable) {
     stream.destroy()
@@ -98,8 +101,8 @@ export function refuseRaw(stream: Duplex, status: number, message = ''): void {
 }
 
 /**
- * Reads the body of a request; undefined where it is larger than `maxBytes`.
- * @throws Error where the client breaks off
+ * Reads the body of a request; undefined if it is larger than `maxBytes`.
+ * @throws Error if the client disconnects
  */
 export async function readBody(
   request: IncomingMessage,

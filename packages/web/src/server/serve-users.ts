@@ -29,13 +29,13 @@ const maxSocketPathBytes = 100
 /** Browsers remember for a year that the origin has TLS. */
 const transportSecurity = 'max-age=31536000'
 
-/** What a web server for several people serves, where, and who may use it. */
+/** Options of `serveWebUsers`. */
 export interface ServeWebUsersOptions extends Pick<UserHostsOptions, 'open'> {
   /** The origin that browsers see, of a proxy with TLS: `https://jackfield.example.org`. */
   origin: string
   /** A Unix socket for the proxy, or a port of 127.0.0.1; 0 takes any free one. */
   listen: string | number
-  /** The issuer of OpenID Connect, and the client that the page is there. Its redirect URI is `<origin>/oidc/callback`. */
+  /** The OpenID Connect issuer and the client to use with it. The redirect URI is `<origin>/oidc/callback`. */
   oidc: Pick<OidcClientOptions, 'issuer' | 'clientId' | 'clientSecret'>
   /** Who may sign in: `ann@example.org`, `@example.org`, `sub:<subject>`, or `everyone` whom the issuer signs in. */
   allow: readonly string[]
@@ -48,13 +48,13 @@ export interface ServeWebUsersOptions extends Pick<UserHostsOptions, 'open'> {
   file: string
   /** Folder of the built page. Default: that of this package. */
   page?: string
-  /** Hosts that are open at most. Default 100. */
+  /** Maximum number of open hosts. Default 100. */
   maxUsers?: number
   /** Milliseconds for which a session lasts. Default 8 hours. */
   sessionMs?: number
   /** Milliseconds without a browser and without work after which the host of a user is closed. Default 10 minutes. */
   idleMs?: number
-  /** Called with what the operator should know: failed sign-ins and requests. */
+  /** Called with warnings for the operator: failed sign-ins and requests. */
   onWarning: (message: string) => void
 }
 
@@ -68,7 +68,7 @@ export interface UsersWebServer extends AsyncDisposable {
   readonly openHosts: number
   /** The browsers that are signed in, of all users. */
   sessions(): WebSession[]
-  /** Ends a session and its sockets; false where there is none of this id. */
+  /** Ends a session and closes its sockets; false if there is no such session. */
   revoke(id: string): boolean
   /** Closes every connection and the hosts of the users. */
   close(): Promise<void>
@@ -78,13 +78,13 @@ export interface UsersWebServer extends AsyncDisposable {
  * Serves the web app to several people, behind a proxy that ends TLS. They sign in at an OpenID issuer, and each has a host of
  * their own. Nothing that the proxy says about a request is believed: the checks are against `origin`.
  * @throws TypeError for an origin, issuer, rule or domain that cannot be used
- * @throws WebServerRunningError where another server runs with this file
- * @throws Error where it cannot listen
+ * @throws WebServerRunningError if another server runs with this file
+ * @throws Error if it cannot listen
  */
 export async function serveWebUsers(options: ServeWebUsersOptions): Promise<UsersWebServer> {
   const { onWarning, sessionMs = defaultSessionMs, file, oidc } = options
-  const origin = originOf(options.origin)
-  const pattern = options.appsDomain === undefined ? undefined : patternOf(options.appsDomain, origin)
+  const origin = parseOrigin(options.origin)
+  const pattern = options.appsDomain === undefined ? undefined : appOriginPattern(options.appsDomain, origin)
   const allow = new AllowList(options.allow)
   // Its libraries are loaded on demand: most programs serve one person.
   const { OidcClient } = await import('./oidc-client.ts')
@@ -98,8 +98,8 @@ export async function serveWebUsers(options: ServeWebUsersOptions): Promise<User
   let sessions: SessionStore | undefined
   try {
     sessions = new SessionStore(file, { sessionMs })
-    sessions.keepOnly((user) => user.issuer === oidc.issuer && allow.has(user))
-    // A wrong issuer is found now. One that cannot be reached at this moment can be later.
+    sessions.removeDisallowed((user) => user.issuer === oidc.issuer && allow.has(user))
+    // Warns at the start about an issuer that cannot be reached; sign-ins try again.
     await client.ready().catch(() => {})
     return await startServer({ ...options, origin }, { sessions, client, pattern, lock })
   } catch (error) {
@@ -111,7 +111,7 @@ export async function serveWebUsers(options: ServeWebUsersOptions): Promise<User
 
 async function startServer(
   options: ServeWebUsersOptions,
-  made: {
+  dependencies: {
     readonly sessions: SessionStore
     readonly client: OidcClient
     /** The origins of apps; undefined where none are shown. */
@@ -121,7 +121,7 @@ async function startServer(
 ): Promise<UsersWebServer> {
   const { origin, listen, open, page = builtPage, onWarning } = options
   const { maxUsers = defaultMaxUsers, idleMs = defaultIdleMs } = options
-  const { sessions, client, pattern, lock } = made
+  const { sessions, client, pattern, lock } = dependencies
   const server = createHttpServer({ maxConnections })
   const listening = await listenAt(server, listen)
   const guard = new Guard(origin)
@@ -176,15 +176,15 @@ async function startServer(
   }
 }
 
-/** @throws TypeError */
-function originOf(text: string): string {
+/** @throws TypeError if the text is not an https origin */
+function parseOrigin(text: string): string {
   const url = URL.parse(text)
   if (url?.protocol === 'https:' && (text === url.origin || text === `${url.origin}/`)) return url.origin
   throw new TypeError(`"${text}" is no https origin. Write it as https://jackfield.example.org.`)
 }
 
-/** The pattern of the origins below a domain. @throws TypeError */
-function patternOf(domain: string, origin: string): string {
+/** The pattern of the origins of apps below a domain. @throws TypeError if the domain is invalid or that of the page */
+function appOriginPattern(domain: string, origin: string): string {
   const url = URL.parse(`https://${domain}`)
   if (url === null || url.host !== domain || domain.includes('*'))
     throw new TypeError(`"${domain}" is no domain. Write it as apps.example.net.`)
@@ -193,19 +193,19 @@ function patternOf(domain: string, origin: string): string {
   return `https://*.${domain}`
 }
 
-async function listenAt(server: Server, at: string | number): Promise<string | number> {
-  if (typeof at === 'number') {
-    await listenOn(server, { host: '127.0.0.1', port: at, exclusive: true })
+async function listenAt(server: Server, target: string | number): Promise<string | number> {
+  if (typeof target === 'number') {
+    await listenOn(server, { host: '127.0.0.1', port: target, exclusive: true })
     const address = server.address()
-    return typeof address === 'object' && address !== null ? address.port : at
+    return typeof address === 'object' && address !== null ? address.port : target
   }
-  await prepareSocket(at)
+  await prepareSocket(target)
   // The mode is set at creation: with a later `chmod`, other users could connect before it.
-  const before = process.umask(0o777 & ~socketMode)
-  const listening = listenOn(server, { path: at, exclusive: true })
-  process.umask(before)
+  const previousMask = process.umask(0o777 & ~socketMode)
+  const listening = listenOn(server, { path: target, exclusive: true })
+  process.umask(previousMask)
   await listening
-  return at
+  return target
 }
 
 function listenOn(server: Server, options: Parameters<Server['listen']>[0]): Promise<void> {
@@ -217,7 +217,7 @@ function listenOn(server: Server, options: Parameters<Server['listen']>[0]): Pro
   })
 }
 
-/** Removes the socket of a server that was killed. */
+/** Removes the socket file of a server that was killed. @throws TypeError if the path cannot be used */
 async function prepareSocket(path: string): Promise<void> {
   if (Buffer.byteLength(path) > maxSocketPathBytes)
     throw new TypeError(`The path of the socket has more than ${maxSocketPathBytes} bytes: ${path}`)
@@ -227,9 +227,9 @@ async function prepareSocket(path: string): Promise<void> {
     throw new TypeError(
       `Everybody can replace files in ${dirname(path)}. Choose another folder for the socket.`,
     )
-  const there = lstatSync(path, { throwIfNoEntry: false })
-  if (there === undefined) return
-  if (!there.isSocket()) throw new TypeError(`${path} is a file and no socket.`)
+  const existing = lstatSync(path, { throwIfNoEntry: false })
+  if (existing === undefined) return
+  if (!existing.isSocket()) throw new TypeError(`${path} is a file and no socket.`)
   if (await isInUse(path)) throw new TypeError(`Another program listens at ${path}.`)
   rmSync(path)
 }

@@ -23,9 +23,9 @@ const maxConnections = 256
 /** Folder of the built page of this package. */
 export const builtPage: string = fileURLToPath(new URL('../../dist/app', import.meta.url))
 
-/** What a web server serves, and where. */
+/** Options of `serveWeb`. */
 export interface ServeWebOptions {
-  /** Serves the clients of a host. */
+  /** The peer server of the host. */
   peers: PeerServer
   /** The apps of the host. Default: none are shown. */
   apps?: Pick<AppService, 'document'>
@@ -34,13 +34,13 @@ export interface ServeWebOptions {
   /** The address to listen on. Only 127.0.0.1 is possible. */
   host?: '127.0.0.1'
   /**
-   * The port to listen on, also next time; 0 takes any free one, once. Default: that of last time, else the first free one of
-   * 7411 to 7419.
+   * The port to listen on, which is remembered in `file`; 0 uses any free one and remembers nothing. Default: the remembered port,
+   * else the first free one of 7411 to 7419.
    */
   port?: number
   /** Folder of the built page. Default: that of this package. */
   page?: string
-  /** Called with what the person should know: another port, wrong logins, failed requests. */
+  /** Called with warnings for the user: a changed port, wrong logins, failed requests. */
   onWarning: (message: string) => void
 }
 
@@ -48,13 +48,13 @@ export interface ServeWebOptions {
 export interface WebServer extends AsyncDisposable {
   /** `http://127.0.0.1:7411` */
   readonly url: string
-  /** Tickets for downloads and uploads. */
+  /** Downloads and uploads by ticket. */
   readonly blobs: Blobs
-  /** Makes a login link. It is valid once, for 60 s. */
+  /** Creates a login link. It is valid once, for 60 s. */
   link(): string
   /** The browsers that are logged in. */
   sessions(): WebSession[]
-  /** Logs a browser out and closes its sockets; false where there is no such session. */
+  /** Logs a browser out and closes its sockets; false if there is no such session. */
   revoke(id: string): boolean
   /** Closes every connection. The host and its peer server stay open. */
   close(): Promise<void>
@@ -62,8 +62,8 @@ export interface WebServer extends AsyncDisposable {
 
 /**
  * Serves the web app of a host on 127.0.0.1.
- * @throws WebServerRunningError where another server runs with this file
- * @throws Error where the file cannot be used, or no port is free
+ * @throws WebServerRunningError if another server runs with this file
+ * @throws Error if the file cannot be used, or no port is free
  */
 export async function serveWeb(options: ServeWebOptions): Promise<WebServer> {
   const { file } = options
@@ -84,12 +84,12 @@ export async function serveWeb(options: ServeWebOptions): Promise<WebServer> {
 }
 
 async function startServer(
-  { peers, apps, page = builtPage, port: wanted, onWarning }: ServeWebOptions,
+  { peers, apps, page = builtPage, port: requestedPort, onWarning }: ServeWebOptions,
   sessions: SessionStore,
   lock: Disposable,
 ): Promise<WebServer> {
   const server = createHttpServer({ maxConnections })
-  const port = await listen(server, wanted, sessions, onWarning)
+  const port = await listen(server, requestedPort, sessions, onWarning)
   const guard = new Guard(`http://${host}:${port}`)
   const appPages = apps && (await startAppPages(sessions, { apps, frameAncestor: guard.origin }))
   const blobs = new Blobs()
@@ -120,7 +120,7 @@ async function startServer(
   return {
     url: guard.origin,
     blobs,
-    link: () => linkOf(guard.origin, sessions),
+    link: () => createLoginLink(guard.origin, sessions),
     sessions: () => sessions.list(),
     revoke(id) {
       const ended = sessions.remove(id)
@@ -132,7 +132,7 @@ async function startServer(
   }
 }
 
-/** Serves the pages of apps at the port of last time, else at any free one. */
+/** Serves the pages of apps at the same port as before if it is free, else at any free one. */
 async function startAppPages(sessions: SessionStore, options: AppPagesOptions): Promise<AppPageServer> {
   const pages = await AppPageServer.start(sessions.port('apps'), options)
   sessions.setPort('apps', pages.port)
@@ -149,8 +149,8 @@ export class WebServerRunningError extends Error {
 }
 
 /**
- * Makes a login link of the web server that runs with a file, in whichever process; undefined where none runs.
- * @throws Error where the server does not listen yet, or no longer
+ * Creates a login link for the web server that runs with a file, in this or another process; undefined if none runs.
+ * @throws Error if the server is starting or stopping
  */
 export function linkToRunning(file: string): string | undefined {
   const lock = lockSessions(file)
@@ -163,57 +163,60 @@ export function linkToRunning(file: string): string | undefined {
     const port = sessions.port('listening')
     if (port === undefined)
       throw new Error(`The web server of ${file} is about to start or to end. Try again in a moment.`)
-    return linkOf(`http://${host}:${port}`, sessions)
+    return createLoginLink(`http://${host}:${port}`, sessions)
   } finally {
     sessions.close()
   }
 }
 
-function linkOf(origin: string, sessions: SessionStore): string {
+function createLoginLink(origin: string, sessions: SessionStore): string {
   return `${origin}/#k=${sessions.addLoginKey()}`
 }
 
 async function listen(
   server: Server,
-  wanted: number | undefined,
+  requestedPort: number | undefined,
   sessions: SessionStore,
   onWarning: (message: string) => void,
 ): Promise<number> {
-  const known = sessions.port('preferred')
-  const usual = Array.from({ length: portCount }, (_, n) => firstPort + n)
-  const ports = wanted === undefined ? [...new Set([known ?? firstPort, ...usual])] : [wanted]
+  const preferredPort = sessions.port('preferred')
+  const defaultPorts = Array.from({ length: portCount }, (_, offset) => firstPort + offset)
+  const ports =
+    requestedPort === undefined
+      ? [...new Set([preferredPort ?? firstPort, ...defaultPorts])]
+      : [requestedPort]
   for (const port of ports) {
-    const got = await tryPort(server, port)
-    if (got === undefined) continue
-    if (wanted !== 0) sessions.setPort('preferred', got)
-    if (wanted === undefined && known !== undefined && known !== got)
+    const boundPort = await tryPort(server, port)
+    if (boundPort === undefined) continue
+    if (requestedPort !== 0) sessions.setPort('preferred', boundPort)
+    if (requestedPort === undefined && preferredPort !== undefined && preferredPort !== boundPort)
       onWarning(
-        `Port ${known} is in use by another program, so the web app is at ${got} from now on. Bookmarks of port ${known} no longer work, and browsers log in again.`,
+        `Port ${preferredPort} is in use by another program, so the web app is at ${boundPort} from now on. Bookmarks of port ${preferredPort} no longer work, and browsers log in again.`,
       )
-    return got
+    return boundPort
   }
   throw new Error(
-    wanted === undefined
+    requestedPort === undefined
       ? `The web server cannot listen on ${host}: the ports ${ports.join(', ')} are in use. Choose another one.`
-      : `The web server cannot listen on port ${wanted} of ${host}: it is in use or not permitted. Choose another one.`,
+      : `The web server cannot listen on port ${requestedPort} of ${host}: it is in use or not permitted. Choose another one.`,
   )
 }
 
-/** Listens on a port and gives it; undefined where it is in use or not permitted. */
+/** Listens on a port and returns it; undefined if it is in use or not permitted. */
 function tryPort(server: Server, port: number): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const failed = (error: NodeJS.ErrnoException): void => {
-      server.off('listening', listening)
+    const onError = (error: NodeJS.ErrnoException): void => {
+      server.off('listening', onListening)
       if (error.code === 'EADDRINUSE' || error.code === 'EACCES') resolve(undefined)
       else reject(error)
     }
-    const listening = (): void => {
-      server.off('error', failed)
+    const onListening = (): void => {
+      server.off('error', onError)
       const address = server.address()
       resolve(typeof address === 'object' && address !== null ? address.port : undefined)
     }
-    server.once('error', failed)
-    server.once('listening', listening)
+    server.once('error', onError)
+    server.once('listening', onListening)
     server.listen({ port, host, exclusive: true })
   })
 }

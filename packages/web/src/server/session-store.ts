@@ -12,7 +12,7 @@ const loginKeyBytes = 16
 const secretBytes = 32
 /** Milliseconds for which a session lasts by default. */
 const defaultSessionMs = 2_592_000_000
-/** Beyond these, the oldest of a user are removed. */
+/** Maximum numbers for each user; older ones are removed. */
 const maxLoginKeys = 16
 const maxSessions = 32
 /** Milliseconds to wait for another process that writes. */
@@ -25,8 +25,8 @@ const schema = `
     created INTEGER NOT NULL, used INTEGER NOT NULL, expires INTEGER NOT NULL
   );
   CREATE TABLE IF NOT EXISTS ports (name TEXT PRIMARY KEY, port INTEGER NOT NULL);`
-/** Added later. `user`: as JSON; `user_key`: '' where there is one user, who is not named. */
-const columns: readonly (readonly [table: string, column: string])[] = [
+/** Columns that were added to the schema later. `user`: JSON; `user_key`: '' for the only user of a local server. */
+const addedColumns: readonly (readonly [table: string, column: string])[] = [
   ['login_keys', "user_key TEXT NOT NULL DEFAULT ''"],
   ['login_keys', 'user TEXT'],
   ['login_keys', 'browser_hash BLOB'],
@@ -39,9 +39,11 @@ export interface WebSession {
   readonly id: string
   /** `Firefox on lapis`. */
   readonly name: string
-  /** ISO 8601, as the others. */
+  /** ISO 8601. */
   readonly created: string
+  /** ISO 8601; the last connection. */
   readonly used: string
+  /** ISO 8601. */
   readonly expires: string
   /** Who is signed in; undefined for the person whose machine this is. */
   readonly user?: WebUser
@@ -55,8 +57,8 @@ export interface Login {
 }
 
 /**
- * `preferred`: the port to use again; `apps`: that of the pages of apps. `listening`: the port of the running server; left over where a process was killed, so
- * it counts only while the file is locked.
+ * `preferred`: the port to use again. `apps`: the port of the pages of apps. `listening`: the port of the running server; a process
+ * that was killed leaves it behind, so it is valid only while the file is locked.
  */
 type PortName = 'preferred' | 'listening' | 'apps'
 
@@ -71,7 +73,7 @@ interface SessionRow {
   readonly user: WebUser | undefined
 }
 
-/** Who gets a login key. */
+/** The user and the browser that a login key is for. */
 export interface LoginKeyOptions {
   readonly user: WebUser
   /** A secret of the browser that signed in, without which the key is worthless. */
@@ -84,7 +86,7 @@ export class SessionStore {
   /** Milliseconds for which a session lasts. */
   readonly sessionMs: number
 
-  /** `sessionMs`: how long a session lasts, 30 days by default. @throws Error where the file cannot be used */
+  /** `sessionMs`: how long a session lasts, 30 days by default. @throws Error if the file cannot be used */
   constructor(file: string, { sessionMs = defaultSessionMs }: { sessionMs?: number } = {}) {
     this.sessionMs = sessionMs
     try {
@@ -93,7 +95,7 @@ export class SessionStore {
       if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
       this.#database = new DatabaseSync(file, { timeout: busyMs })
       this.#database.exec(schema)
-      for (const [table, column] of columns) addColumn(this.#database, table, column)
+      for (const [table, column] of addedColumns) addColumn(this.#database, table, column)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new Error(
@@ -103,10 +105,10 @@ export class SessionStore {
     }
   }
 
-  /** Makes a login key: valid once, for 60 s. Without options, that of a login link. */
-  addLoginKey(given?: LoginKeyOptions): string {
+  /** Creates a login key, valid once, for 60 s. Without options it is that of a login link, for any browser. */
+  addLoginKey(options?: LoginKeyOptions): string {
     const key = newSecret(loginKeyBytes)
-    const owner = given === undefined ? '' : userKey(given.user)
+    const owner = options === undefined ? '' : userKey(options.user)
     this.#removeExpired()
     this.#database
       .prepare('INSERT INTO login_keys (hash, expires, user_key, user, browser_hash) VALUES (?, ?, ?, ?, ?)')
@@ -114,8 +116,8 @@ export class SessionStore {
         hashOf(key),
         Date.now() + loginKeyMs,
         owner,
-        given === undefined ? null : JSON.stringify(given.user),
-        given === undefined ? null : hashOf(given.browser),
+        options === undefined ? null : JSON.stringify(options.user),
+        options === undefined ? null : hashOf(options.browser),
       )
     this.#database
       .prepare(
@@ -127,24 +129,29 @@ export class SessionStore {
   }
 
   /**
-   * Uses a login key and gives both halves of a session. `known`: the session that the browser has already; it gets new
-   * secrets if it is of the same user, so that a browser has one session. `browsers`: secrets that the browser sent, for a key
-   * that needs one. Undefined where the key is wrong, used or expired.
+   * Redeems a login key and returns both secrets of a session; undefined if the key is wrong, used or expired.
+   * `currentSession`: the session that the browser has; it is renewed if it is of the same user, so that a browser has one
+   * session. `browsers`: the secrets that the browser sent, for a key that is bound to one.
    */
   login(
     key: string,
     name: string,
-    { known, browsers = [] }: { known?: WebSession | undefined; browsers?: readonly string[] } = {},
+    {
+      currentSession,
+      browsers = [],
+    }: { currentSession?: WebSession | undefined; browsers?: readonly string[] } = {},
   ): Login | undefined {
-    const redeemed = this.#redeemLoginKey(key, browsers)
-    if (redeemed === undefined) return undefined
-    const { user } = redeemed
+    const redeemedKey = this.#redeemLoginKey(key, browsers)
+    if (redeemedKey === undefined) return undefined
+    const { user } = redeemedKey
     const owner = user === undefined ? '' : userKey(user)
-    const isSame = known !== undefined && (known.user === undefined ? '' : userKey(known.user)) === owner
+    const isSame =
+      currentSession !== undefined &&
+      (currentSession.user === undefined ? '' : userKey(currentSession.user)) === owner
     const [cookie, pageKey, id] = [
       newSecret(secretBytes),
       newSecret(secretBytes),
-      isSame ? known.id : newSecret(loginKeyBytes),
+      isSame ? currentSession.id : newSecret(loginKeyBytes),
     ]
     const now = Date.now()
     this.#database
@@ -168,7 +175,7 @@ export class SessionStore {
     return session === undefined ? undefined : { session, cookie, pageKey }
   }
 
-  /** The session of a cookie. It alone gives no access to the host. */
+  /** Finds the session of a cookie. The cookie alone gives no access to the host. */
   sessionOfCookie(cookie: string): WebSession | undefined {
     const hash = hashOf(cookie)
     const row = this.#rows('cookie_hash = ?', hash).find(({ cookieHash }) =>
@@ -177,18 +184,19 @@ export class SessionStore {
     return row === undefined ? undefined : sessionOf(row)
   }
 
-  /** The session of an id, if it is valid now. */
+  /** Finds a valid session by its id. */
   find(id: string): WebSession | undefined {
     const [row] = this.#rows('id = ?', id)
     return row === undefined ? undefined : sessionOf(row)
   }
 
-  /** Whether a page key is the other half of a session. */
+  /** Whether a page key is the second secret of a session. */
   isPageKey(id: string, pageKey: string): boolean {
     const [row] = this.#rows('id = ?', id)
     return row !== undefined && timingSafeEqual(row.pageKeyHash, hashOf(pageKey))
   }
 
+  /** Sets the time at which a session was last used to now. */
   markUsed(id: string): void {
     this.#database.prepare('UPDATE sessions SET used = ? WHERE id = ?').run(Date.now(), id)
   }
@@ -199,20 +207,22 @@ export class SessionStore {
   }
 
   /** Ends the sessions of users who may no longer sign in, and those without a user. */
-  keepOnly(isAllowed: (user: WebUser) => boolean): void {
+  removeDisallowed(isAllowed: (user: WebUser) => boolean): void {
     for (const { id, user } of this.list()) if (user === undefined || !isAllowed(user)) this.remove(id)
   }
 
-  /** Ends a session; false where there is none of this id. */
+  /** Ends a session; false if there is no such session. */
   remove(id: string): boolean {
     return this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id).changes > 0
   }
 
+  /** The stored port; undefined if there is none. */
   port(name: PortName): number | undefined {
     const port = this.#database.prepare('SELECT port FROM ports WHERE name = ?').get(name)?.['port']
     return typeof port === 'number' ? port : undefined
   }
 
+  /** Stores a port, or removes it if it is undefined. */
   setPort(name: PortName, port: number | undefined): void {
     if (port === undefined) this.#database.prepare('DELETE FROM ports WHERE name = ?').run(name)
     else this.#database.prepare('INSERT OR REPLACE INTO ports (name, port) VALUES (?, ?)').run(name, port)
@@ -229,15 +239,20 @@ export class SessionStore {
     const rows = this.#database
       .prepare('SELECT * FROM login_keys WHERE expires > ? AND expires <= ?')
       .all(now, now + loginKeyMs)
-    const row = rows.find((one) => one['hash'] instanceof Uint8Array && timingSafeEqual(one['hash'], hash))
+    const row = rows.find(
+      (candidate) => candidate['hash'] instanceof Uint8Array && timingSafeEqual(candidate['hash'], hash),
+    )
     if (row === undefined) return undefined
-    const { browser_hash: wanted, user } = row
-    // Another browser cannot use the key up either.
-    if (wanted instanceof Uint8Array && !browsers.some((one) => timingSafeEqual(wanted, hashOf(one))))
+    const { browser_hash: browserHash, user } = row
+    // A request of another browser does not use up the key.
+    if (
+      browserHash instanceof Uint8Array &&
+      !browsers.some((browser) => timingSafeEqual(browserHash, hashOf(browser)))
+    )
       return undefined
     // Of several requests with one key, also in other processes, the one that removes it logs in.
     const isFirst = this.#database.prepare('DELETE FROM login_keys WHERE hash = ?').run(hash).changes > 0
-    return isFirst ? { user: userIn(user) } : undefined
+    return isFirst ? { user: parseUser(user) } : undefined
   }
 
   #removeExpired(): void {
@@ -260,19 +275,20 @@ export class SessionStore {
           typeof used === 'number' &&
           typeof expires === 'number'
         if (!isRow) return []
-        return [{ id, name, cookieHash, pageKeyHash, created, used, expires, user: userIn(row['user']) }]
+        return [{ id, name, cookieHash, pageKeyHash, created, used, expires, user: parseUser(row['user']) }]
       })
   }
 }
 
 function addColumn(database: DatabaseSync, table: string, column: string): void {
   const [name] = column.split(' ')
-  const known = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).all()
-  if (!known.some((row) => row['name'] === name)) database.exec(`ALTER TABLE ${table} ADD COLUMN ${column}`)
+  const existing = database.prepare(`SELECT name FROM pragma_table_info('${table}')`).all()
+  if (!existing.some((row) => row['name'] === name))
+    database.exec(`ALTER TABLE ${table} ADD COLUMN ${column}`)
 }
 
-/** The user of a row, which this server has written. */
-function userIn(json: unknown): WebUser | undefined {
+/** Parses the user of a row, which this server has written. */
+function parseUser(json: unknown): WebUser | undefined {
   if (typeof json !== 'string') return undefined
   const user: WebUser = JSON.parse(json)
   return user
@@ -280,7 +296,7 @@ function userIn(json: unknown): WebUser | undefined {
 
 /**
  * Locks a file of sessions for the server that runs with it; the system releases the lock when the process ends, however it
- * ends. Undefined where another server has it.
+ * ends. Undefined if another server holds it.
  */
 export function lockSessions(file: string): Disposable | undefined {
   const path = `${file}.lock`

@@ -3,12 +3,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Cookie } from './cookie.ts'
 import type { OidcClient } from './oidc-client.ts'
 import { isPageRoute } from './page-files.ts'
-import { escapeHtml, languageOf, readBody, refuse, send, sendNotice, type Texts } from './responses.ts'
+import {
+  escapeHtml,
+  type LocalizedText,
+  languageOf,
+  readBody,
+  refuse,
+  send,
+  sendNotice,
+} from './responses.ts'
 import type { SessionStore } from './session-store.ts'
 import { SignInError } from './users.ts'
-import { maxWrong, WrongLogins } from './wrong-logins.ts'
+import { maxWrongLogins, WrongLogins } from './wrong-logins.ts'
 
-/** What the page puts before its own path to begin a sign-in, which returns there. */
+/** Prefix of a path of the page: opening it begins a sign-in that returns to that path. */
 export const signInPath = '/sign-in'
 /** The path of the redirect URI. */
 export const callbackPath = '/oidc/callback'
@@ -18,7 +26,7 @@ export const signedOutPath = '/signed-out'
 /** Where the issuer posts logout tokens. */
 export const logoutPath = '/oidc/backchannel-logout'
 
-const signInAgain: Texts = {
+const signInAgain: LocalizedText = {
   en: '<a href="/">Sign in again</a>.',
   'zh-CN': '<a href="/">重新登录</a>。',
 }
@@ -30,7 +38,7 @@ const signedOut = { title: { en: 'Signed out', 'zh-CN': '已退出登录' }, htm
 
 const browserBytes = 32
 const maxLogoutBytes = 16_384
-/** Milliseconds for which a browser can complete its sign-ins. */
+/** Milliseconds for which the cookie of a sign-in is valid. */
 const browserMs = 900_000
 
 export interface SignInOptions {
@@ -48,7 +56,7 @@ export interface SignInOptions {
 export class SignIn {
   readonly #options: SignInOptions
   readonly #cookie = new Cookie('__Host-jackfield-sign-in', { sameSite: 'Lax' })
-  readonly #wrong = new WrongLogins()
+  readonly #failedSignIns = new WrongLogins()
 
   constructor(options: SignInOptions) {
     this.#options = options
@@ -59,7 +67,7 @@ export class SignIn {
     return path === callbackPath || path === signedOutPath
   }
 
-  /** The secrets of a browser that signs in or has just signed in. */
+  /** The secrets in the sign-in cookies of a request. */
   browsersIn(request: IncomingMessage): string[] {
     return this.#cookie.valuesIn(request).filter((value) => /^[\w-]{43}$/.test(value))
   }
@@ -68,20 +76,24 @@ export class SignIn {
   async begin(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const [browser = randomBytes(browserBytes).toString('base64url')] = this.browsersIn(request)
     try {
-      const to = await this.#options.client.begin(browser, this.#returnPath(request), languageOf(request))
-      const headers = { Location: to, 'Set-Cookie': this.#cookie.header(browser, browserMs) }
+      const location = await this.#options.client.begin(
+        browser,
+        this.#returnPath(request),
+        languageOf(request),
+      )
+      const headers = { Location: location, 'Set-Cookie': this.#cookie.header(browser, browserMs) }
       send(response, 303, { headers })
     } catch (error) {
       this.#fail(response, error)
     }
   }
 
-  /** Takes a browser back from the issuer, and sends it to the page with a login key. */
+  /** Handles the redirect back from the issuer: sends the browser to the page with a login key. */
   async finish(request: IncomingMessage, response: ServerResponse, query: string): Promise<void> {
     const { client, sessions, origin, onWarning } = this.#options
     const browsers = this.browsersIn(request)
     const [browser = ''] = browsers
-    const seconds = this.#wrong.secondsToWait(browser)
+    const seconds = this.#failedSignIns.secondsToWait(browser)
     if (seconds !== undefined) {
       const texts = {
         en: `Too many sign-ins failed. Try again in ${seconds} s.`,
@@ -90,27 +102,27 @@ export class SignIn {
       return this.#fail(response, new SignInError(429, texts), { 'Retry-After': String(seconds) })
     }
     try {
-      const { returnTo, ...who } = await client.finish(new URLSearchParams(query), browsers)
-      const key = sessions.addLoginKey(who)
+      const { returnTo, ...account } = await client.finish(new URLSearchParams(query), browsers)
+      const key = sessions.addLoginKey(account)
       // After a redirect the browser would still count as sent by the issuer's site, and would be refused.
       const headers = { Refresh: `0;url=${new URL(returnTo, origin).href}#k=${key}` }
       sendNotice(response, 200, signedIn, headers)
     } catch (error) {
-      if (this.#wrong.add(browser) === maxWrong)
-        onWarning(`${maxWrong} sign-ins of one browser failed within a minute.`)
+      if (this.#failedSignIns.add(browser) === maxWrongLogins)
+        onWarning(`${maxWrongLogins} sign-ins of one browser failed within a minute.`)
       this.#fail(response, error)
     }
   }
 
-  /** Takes a logout token of the issuer, and ends the sessions that it names by `end`. */
+  /** Handles a back-channel logout of the issuer: calls `end` with the id of each session that its token names. */
   async logOut(request: IncomingMessage, response: ServerResponse, end: (id: string) => void): Promise<void> {
     const body = await readBody(request, response, maxLogoutBytes)
     if (body === undefined) return refuse(response, 413, `A logout has at most ${maxLogoutBytes} bytes.`)
     const token = new URLSearchParams(body.toString('utf8')).get('logout_token') ?? ''
     try {
-      const isEnded = await this.#options.client.readLogout(token)
+      const isAffected = await this.#options.client.readLogout(token)
       for (const { id, user } of this.#options.sessions.list())
-        if (user !== undefined && isEnded(user)) end(id)
+        if (user !== undefined && isAffected(user)) end(id)
       send(response, 200)
     } catch (error) {
       if (!(error instanceof SignInError)) throw error
@@ -118,21 +130,22 @@ export class SignIn {
     }
   }
 
+  /** Sends the page that the issuer redirects to after a logout. */
   signedOut(response: ServerResponse): void {
     sendNotice(response, 200, signedOut)
   }
 
-  /** Where the browser goes after a logout. */
+  /** The address to open after a logout: that of the issuer that ends its session, else a page of this server. */
   async afterLogout(): Promise<string> {
     return (await this.#options.client.signOutUrl()) ?? signedOutPath
   }
 
-  /** What follows the path of the sign-in, if it is an address of the page. */
+  /** The path after `/sign-in` if it is an address of the page, else `/`. */
   #returnPath({ url = '' }: IncomingMessage): string {
     const { origin } = this.#options
-    const to = URL.parse(`${origin}${url.slice(signInPath.length)}`)
-    return to?.origin === origin && isPageRoute(to.pathname) && to.pathname !== '//'
-      ? `${to.pathname}${to.search}`
+    const returnUrl = URL.parse(`${origin}${url.slice(signInPath.length)}`)
+    return returnUrl?.origin === origin && isPageRoute(returnUrl.pathname) && returnUrl.pathname !== '//'
+      ? `${returnUrl.pathname}${returnUrl.search}`
       : '/'
   }
 

@@ -12,26 +12,26 @@ const firstMessageMs = 2_000
 /** Milliseconds between two pings. */
 const pingMs = 15_000
 /** Pings without a pong after which a connection is closed. */
-const maxMissed = 2
+const maxMissedPongs = 2
 /** Sockets of a user. */
 const maxSockets = 64
 /** Sockets of a user that have not sent their page key yet. */
-const maxUnproven = 16
-/** Milliseconds within which a browser has to take part in closing. */
+const maxUnauthenticated = 16
+/** Milliseconds within which a browser has to complete the closing handshake. */
 const closeMs = 1_000
 /** Bytes of the reason of a close frame (RFC 6455, section 5.5). */
-const longestReason = 123
+const maxReasonBytes = 123
 
-/** Why a socket is closed, for the page. */
+/** Close codes, by which the page decides what to do next. */
 export const CloseCode = {
-  /** The server ends. Connect again. */
+  /** The server stops. Connect again. */
   goingAway: 1001,
   unsupportedData: 1003,
   /** Too many sockets are open. Connect again later. */
   tryAgainLater: 1013,
   /** The host closed the connection; the reason says why. Connect again. */
   closedByHost: 4000,
-  /** There is no session, or no longer: a login link is needed. */
+  /** There is no valid session: a login link is needed. */
   loginNeeded: 4401,
   /** The page key did not arrive within 2 s. Connect again. */
   noPageKey: 4408,
@@ -64,10 +64,10 @@ export class SocketServer {
     perMessageDeflate: false,
     maxPayload: maxMessageBytes,
   })
-  /** Those whose page key has not arrived yet. */
-  readonly #unproven = new Set<SessionSocket>()
-  readonly #proven = new Set<SessionSocket>()
-  readonly #missed = new WeakMap<WebSocket, number>()
+  /** Sockets whose page key has not arrived yet. */
+  readonly #unauthenticated = new Set<SessionSocket>()
+  readonly #authenticated = new Set<SessionSocket>()
+  readonly #missedPongs = new WeakMap<WebSocket, number>()
   readonly #timer: NodeJS.Timeout
 
   constructor(options: SocketServerOptions) {
@@ -89,12 +89,12 @@ export class SocketServer {
     }: { session: WebSession | undefined /** Identifies the page of the tab. */; build: string | undefined },
   ): void {
     this.#server.handleUpgrade(request, stream, head, (socket) => {
-      // `ws` reports a faulty frame here and closes the socket itself.
+      // `ws` reports an invalid frame here and closes the socket itself.
       socket.on('error', () => {})
       if (session === undefined) close(socket, CloseCode.loginNeeded, 'login needed')
       else if (this.#isFullFor(session)) close(socket, CloseCode.tryAgainLater, 'too many connections')
       else
-        this.#prove(
+        this.#authenticate(
           { socket, session },
           build,
           `web · ${this.#options.nameOf(request.headers['user-agent'])}`,
@@ -103,15 +103,17 @@ export class SocketServer {
   }
 
   #isFullFor({ user }: WebSession): boolean {
-    const of = (sockets: Iterable<SessionSocket>): number =>
+    const countOf = (sockets: Iterable<SessionSocket>): number =>
       [...sockets].filter(({ session }) => session.user?.subject === user?.subject).length
-    const unproven = of(this.#unproven)
-    return unproven >= maxUnproven || unproven + of(this.#proven) >= maxSockets
+    const unauthenticated = countOf(this.#unauthenticated)
+    return (
+      unauthenticated >= maxUnauthenticated || unauthenticated + countOf(this.#authenticated) >= maxSockets
+    )
   }
 
   /** Closes the sockets of a session that ended. */
   endSession(id: string): void {
-    for (const { socket, session } of this.#proven)
+    for (const { socket, session } of this.#authenticated)
       if (session.id === id) close(socket, CloseCode.loginNeeded, 'the session ended')
   }
 
@@ -120,32 +122,32 @@ export class SocketServer {
     for (const socket of this.#sockets()) close(socket, CloseCode.goingAway, 'the host ends')
   }
 
-  /** Ends what `close` could not end. */
+  /** Destroys the sockets that `close` could not close. */
   terminate(): void {
     for (const socket of this.#sockets()) socket.terminate()
   }
 
   #sockets(): WebSocket[] {
-    return [...this.#unproven, ...this.#proven].map(({ socket }) => socket)
+    return [...this.#unauthenticated, ...this.#authenticated].map(({ socket }) => socket)
   }
 
-  /** Serves a socket once its first message is the page key of its session. */
-  #prove(unproven: SessionSocket, build: string | undefined, name: string): void {
+  /** Waits for the first message, which has to be the page key of the session, and then serves the socket. */
+  #authenticate(candidate: SessionSocket, build: string | undefined, name: string): void {
     const { sessions, build: current } = this.#options
-    const { socket, session } = unproven
-    this.#unproven.add(unproven)
+    const { socket, session } = candidate
+    this.#unauthenticated.add(candidate)
     const timer = setTimeout(
       () => close(socket, CloseCode.noPageKey, 'the page key did not arrive within 2 s'),
       firstMessageMs,
     )
-    const over = (): void => {
+    const stopWaiting = (): void => {
       clearTimeout(timer)
-      this.#unproven.delete(unproven)
+      this.#unauthenticated.delete(candidate)
     }
-    socket.once('close', over)
+    socket.once('close', stopWaiting)
     socket.once('message', (data, isBinary) => {
       if (socket.readyState !== socket.OPEN) return
-      over()
+      stopWaiting()
       const pageKey = isBinary ? '' : String(data)
       try {
         if (!sessions.isPageKey(session.id, pageKey)) close(socket, CloseCode.loginNeeded, 'login needed')
@@ -153,7 +155,7 @@ export class SocketServer {
           close(socket, CloseCode.newBuild, 'the page is of another build')
         else {
           sessions.markUsed(session.id)
-          void this.#serve(unproven, name)
+          void this.#serve(candidate, name)
         }
       } catch (error) {
         this.#warn(error)
@@ -162,19 +164,19 @@ export class SocketServer {
     })
   }
 
-  async #serve(proven: SessionSocket, name: string): Promise<void> {
-    const { socket, session } = proven
-    this.#proven.add(proven)
-    socket.once('close', () => this.#proven.delete(proven))
-    socket.on('pong', () => this.#missed.set(socket, 0))
+  async #serve(authenticated: SessionSocket, name: string): Promise<void> {
+    const { socket, session } = authenticated
+    this.#authenticated.add(authenticated)
+    socket.once('close', () => this.#authenticated.delete(authenticated))
+    socket.on('pong', () => this.#missedPongs.set(socket, 0))
     const channel = socketChannel(socket)
     try {
-      const use = await this.#options.hosts.use(session)
-      if (use === undefined) close(socket, CloseCode.tryAgainLater, 'too many users')
-      else if (socket.readyState !== socket.OPEN) use.release()
+      const lease = await this.#options.hosts.acquire(session)
+      if (lease === undefined) close(socket, CloseCode.tryAgainLater, 'too many users')
+      else if (socket.readyState !== socket.OPEN) lease.release()
       else {
-        socket.once('close', use.release)
-        use.peers.serve(channel, name)
+        socket.once('close', lease.release)
+        lease.peers.serve(channel, name)
       }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
@@ -183,13 +185,13 @@ export class SocketServer {
     }
   }
 
-  /** A full disk or a locked file must not end the host. */
+  /** Reports an error of the session store, such as a full disk, which must not end the host. */
   #warn(error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error)
     this.#options.onWarning(`The sessions of the web server cannot be read: ${reason}`)
   }
 
-  /** The sessions that are valid now; undefined where they cannot be read. */
+  /** The ids of valid sessions; undefined if they cannot be read. */
   #validSessions(): ReadonlySet<string> | undefined {
     try {
       return new Set(this.#options.sessions.list().map(({ id }) => id))
@@ -201,12 +203,12 @@ export class SocketServer {
 
   #ping(): void {
     const valid = this.#validSessions()
-    for (const { socket, session } of this.#proven) {
-      const missed = this.#missed.get(socket) ?? 0
+    for (const { socket, session } of this.#authenticated) {
+      const missed = this.#missedPongs.get(socket) ?? 0
       if (valid?.has(session.id) === false) close(socket, CloseCode.loginNeeded, 'the session ended')
-      else if (missed >= maxMissed) socket.terminate()
+      else if (missed >= maxMissedPongs) socket.terminate()
       else {
-        this.#missed.set(socket, missed + 1)
+        this.#missedPongs.set(socket, missed + 1)
         socket.ping()
       }
     }
@@ -214,13 +216,13 @@ export class SocketServer {
 }
 
 /**
- * A WebSocket as a channel of the host, with one frame in each message. Frames that arrive before the channel is listened to wait,
- * and the socket is not read meanwhile.
+ * A WebSocket as a channel of the host, with one frame in each message. The socket is paused until the channel has a listener;
+ * frames that have arrived by then are buffered.
  */
 function socketChannel(socket: WebSocket): Channel {
   let closing: string | undefined
-  const early: string[] = []
-  let receive = (frame: string): void => void early.push(frame)
+  const buffered: string[] = []
+  let receive = (frame: string): void => void buffered.push(frame)
   socket.on('message', (data, isBinary) => {
     if (socket.readyState !== socket.OPEN) return
     if (isBinary) close(socket, CloseCode.unsupportedData, 'frames are text')
@@ -238,7 +240,7 @@ function socketChannel(socket: WebSocket): Channel {
       // A listener may not be called before this method has returned.
       queueMicrotask(() => {
         receive = message
-        for (const frame of early.splice(0)) message(frame)
+        for (const frame of buffered.splice(0)) message(frame)
         socket.resume()
       })
       socket.once('close', (code, reason) =>
@@ -252,17 +254,17 @@ function socketChannel(socket: WebSocket): Channel {
   }
 }
 
-/** Closes a socket, also where the browser does not take part in it. */
+/** Closes a socket; destroys it if the browser does not complete the closing handshake within a second. */
 function close(socket: WebSocket, code: number, reason: string): void {
   if (socket.readyState === socket.CLOSING || socket.readyState === socket.CLOSED) return
   // A paused socket would not read the answer.
   socket.resume()
-  socket.close(code, bounded(reason))
+  socket.close(code, truncateReason(reason))
   const timer = setTimeout(() => socket.terminate(), closeMs)
   socket.once('close', () => clearTimeout(timer))
 }
 
-function bounded(reason: string): string {
-  const { read } = new TextEncoder().encodeInto(reason, new Uint8Array(longestReason))
+function truncateReason(reason: string): string {
+  const { read } = new TextEncoder().encodeInto(reason, new Uint8Array(maxReasonBytes))
   return reason.slice(0, read)
 }

@@ -1,4 +1,4 @@
-import type { Texts } from './responses.ts'
+import type { LocalizedText } from './responses.ts'
 
 /** A person, as an OpenID issuer identifies them. */
 export interface WebUser {
@@ -11,7 +11,7 @@ export interface WebUser {
   readonly issuerSession?: string
 }
 
-/** Identifies a user: the issuer, a bar and the subject. The form of `serveGateways`. */
+/** Identifies a user: `<issuer>|<subject>`, as in `serveGateways`. */
 export function userKey({ issuer, subject }: WebUser): string {
   return `${issuer}|${subject}`
 }
@@ -33,14 +33,14 @@ export class AllowList {
    * @throws TypeError for another rule, and without rules: an issuer can have accounts of the whole world
    */
   constructor(rules: readonly string[]) {
-    if (rules.length === 0) throw new TypeError(`Name who may sign in. ${forms}`)
+    if (rules.length === 0) throw new TypeError(`Name who may sign in. ${ruleFormats}`)
     for (const rule of rules) {
       const [, subject] = /^sub:(.+)$/.exec(rule) ?? []
       if (rule === 'everyone') this.#isEveryone = true
       else if (subject !== undefined) this.#subjects.add(subject)
       else if (/^@[^@\s]+$/.test(rule)) this.#domains.add(rule.toLowerCase())
       else if (/^[^@\s]+@[^@\s]+$/.test(rule)) this.#emails.add(rule.toLowerCase())
-      else throw new TypeError(`"${rule}" is not a rule for who may sign in. ${forms}`)
+      else throw new TypeError(`"${rule}" is not a rule for who may sign in. ${ruleFormats}`)
     }
   }
 
@@ -49,22 +49,23 @@ export class AllowList {
     return this.#emails.size + this.#domains.size > 0
   }
 
+  /** Whether a user may sign in. */
   has({ subject, email = '' }: WebUser): boolean {
     if (this.#isEveryone || this.#subjects.has(subject)) return true
     return this.#emails.has(email) || this.#domains.has(email.slice(email.lastIndexOf('@')))
   }
 }
 
-const forms =
+const ruleFormats =
   'Write an address ("ann@example.org"), a domain ("@example.org"), a subject ("sub:248289761001"), or "everyone" for all accounts of the issuer.'
 
-/** A failed sign-in: an HTTP status, and a sentence for the user. */
+/** A failed sign-in, with the HTTP status and a message for the user in each language. */
 export class SignInError extends Error {
   override readonly name: string = 'SignInError'
   readonly status: number
-  readonly texts: Texts
+  readonly texts: LocalizedText
 
-  constructor(status: number, texts: Texts, options?: ErrorOptions) {
+  constructor(status: number, texts: LocalizedText, options?: ErrorOptions) {
     super(texts.en, options)
     this.status = status
     this.texts = texts

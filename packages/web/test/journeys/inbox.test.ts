@@ -90,6 +90,8 @@ describe.skipIf(missing !== undefined)(
       const link = tab.page.getByRole('link', { name: 'Open the page' })
       await link.waitFor()
       await expect.poll(() => link.getAttribute('rel')).toBe('noopener noreferrer')
+      // A button that is armed during the check changes its colours.
+      await tab.page.locator('[data-act=done][data-armed=true]').waitFor()
       await tab.check()
       const context = tab.page.context()
       let fetched = 0

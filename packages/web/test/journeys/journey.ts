@@ -10,7 +10,7 @@ const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/
   (path) => existsSync(path),
 )
 
-/** What is missing to run a journey; undefined where nothing is. */
+/** What is missing to run a journey; undefined if nothing is. */
 export const missing: string | undefined =
   executablePath === undefined
     ? 'Chromium is not installed (apt install chromium)'
@@ -23,7 +23,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const read = (language: string): Record<string, string> =>
   readCatalog(readFileSync(new URL(`../../locales/${language}.po`, import.meta.url), 'utf8'))
 const chinese = read('zh-CN')
-/** English texts of the page that are others in Chinese. */
+/** English texts of the page that differ in Chinese. */
 export const untranslated: readonly string[] = Object.entries(read('en')).flatMap(([id, text]) =>
   text !== chinese[id] && text !== 'ok' && !Object.values(chinese).includes(text) ? [text] : [],
 )
@@ -39,7 +39,7 @@ export function openBrowser(): Promise<Browser> {
   return browser
 }
 
-/** Runs in the page: what does not fit, moves, or is in another language. */
+/** Runs in the page. Returns texts that do not fit, move, or are in another language. */
 export function layoutFaults({
   english,
   isStill,
@@ -80,9 +80,10 @@ export function layoutFaults({
     const { right, width, height } = range.getBoundingClientRect()
     if (!isHidden && text.length > 5 && width < 24 && height > 60)
       faults.add(`one letter in a line: ${text.slice(0, 60)}`)
-    let around: Element | null = element
-    while (around !== null && getComputedStyle(around).overflowX === 'visible') around = around.parentElement
-    if (width > 0 && right > innerWidth + 1 && (around === null || around === document.documentElement))
+    let ancestor: Element | null = element
+    while (ancestor !== null && getComputedStyle(ancestor).overflowX === 'visible')
+      ancestor = ancestor.parentElement
+    if (width > 0 && right > innerWidth + 1 && (ancestor === null || ancestor === document.documentElement))
       faults.add(`beyond the window: ${text.slice(0, 60)}`)
   }
   if (isStill)
@@ -109,19 +110,19 @@ export interface Tab {
   finish(): Promise<void>
 }
 
-/** Resolves once a tab can show questions; one that is asked before fails at once. */
-function attached({ service: { surfaces } }: Pick<Served, 'service'>): Promise<void> {
+/** Resolves once a tab can show questions; a question that is asked before fails immediately. */
+function surfaceAttached({ service: { surfaces } }: Pick<Served, 'service'>): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const look = (): void => {
+  const resolveIfAttached = (): void => {
     if (surfaces.attached.length > 0) resolve()
   }
-  const off = surfaces.onChange(look)
-  look()
-  return promise.finally(off)
+  const unsubscribe = surfaces.onChange(resolveIfAttached)
+  resolveIfAttached()
+  return promise.finally(unsubscribe)
 }
 
 /** Resolves once the screen of a page is drawn. */
-async function drawn(page: Page): Promise<void> {
+async function waitUntilDrawn(page: Page): Promise<void> {
   await page.locator('main').first().waitFor()
   // A conversation is busy as long as its model writes.
   await page.waitForFunction(() => document.querySelector('main [aria-busy=true]:not([role=log])') === null)
@@ -147,7 +148,7 @@ async function checkEveryLook({ page, check }: Tab): Promise<void> {
       [390, 844],
     ] as const) {
       await page.setViewportSize({ width, height })
-      await drawn(page)
+      await waitUntilDrawn(page)
       const english = language === 'en' ? [] : untranslated
       expect([language, width, await page.evaluate(layoutFaults, { english, isStill: true })]).toEqual([
         language,
@@ -278,7 +279,7 @@ export async function openTab(
   const tab = await openPage(options)
   await tab.page.goto(served.link())
   await tab.page.waitForSelector('main h1, header h1')
-  await attached(served)
+  await surfaceAttached(served)
   if (path !== '/inbox') await tab.go(path)
   return tab
 }

@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../../../test/setup/ports.ts'
-import { endOf, keyOf, openSocket, type Rig, rig, send, tempFolder, until } from './rig.ts'
+import { closeOf, keyOf, openSocket, type Rig, rig, send, tempFolder, until } from './rig.ts'
 
 const program = '/usr/bin/chromium'
 const isThere = existsSync(program)
@@ -261,7 +261,7 @@ describe.skipIf(!isThere)(`in Chromium${left}`, { timeout: 90_000 }, () => {
     expect(cookie).toMatch(new RegExp(`^jackfield-${port}=[\\w-]{43}$`))
     const socket = openSocket(port, { cookie })
     socket.on('open', () => socket.send('guessed'))
-    expect(await endOf(socket)).toMatchObject({ code: 4401 })
+    expect(await closeOf(socket)).toMatchObject({ code: 4401 })
     for (const [method, path] of [
       ['GET', '/sessions'],
       ['POST', '/logout'],

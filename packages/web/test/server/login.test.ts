@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { type Browser, endOf, keyOf, openSocket, type Rig, rig, send, tempFolder, until } from './rig.ts'
+import { type Browser, closeOf, keyOf, openSocket, type Rig, rig, send, tempFolder, until } from './rig.ts'
 
 const json = { 'Content-Type': 'application/json' }
 const minute = 60_000
@@ -160,7 +160,7 @@ describe('a session', () => {
     socket.on('open', () => socket.send(mine.pageKey))
     const used = web.sessions()[0]?.used ?? ''
     await until(() => (web.sessions()[0]?.used ?? '') > used, 'the use of the session')
-    const end = endOf(socket)
+    const end = closeOf(socket)
     const out = await ask('POST', '/logout', { headers: both(mine) })
     expect(out.status).toBe(204)
     expect(out.headers['set-cookie']).toEqual([expect.stringMatching(/=; .*Max-Age=0$/)])

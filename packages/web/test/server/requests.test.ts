@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { linkToRunning, serveWeb } from '@jackfield/web'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { inspectKinds, routes, settingsSections } from '../../src/app/routes.ts'
-import { type Answer, builtPage, keyOf, rig, send, tempFolder } from './rig.ts'
+import { builtPage, keyOf, rig, send, type TestResponse, tempFolder } from './rig.ts'
 
 /** The headers of every response. */
 const everywhere = {
@@ -188,7 +188,7 @@ describe('a request', () => {
       `LOCALHOST.:${port}`,
       '',
     ]
-    const answers: Answer[] = []
+    const answers: TestResponse[] = []
     for (const host of hosts)
       for (const path of [...paths, ...morePaths])
         for (const method of ['GET', 'POST', 'PUT'])

@@ -15,7 +15,7 @@ import { serveWeb, type WebServer } from '@jackfield/web'
 import { onTestFinished } from 'vitest'
 import WebSocket from 'ws'
 
-/** What a served test has. */
+/** A host with its web server for a test. */
 export interface Rig {
   readonly service: HostService
   readonly peers: PeerServer
@@ -23,28 +23,28 @@ export interface Rig {
   readonly port: number
   readonly warnings: string[]
   readonly file: string
-  /** Ends the host. */
+  /** Closes the host and its peer server. */
   end(): Promise<void>
   /** Sends a request as the page does: with its `Host`, and its `Origin` where a browser sends one. */
-  ask(method: string, path: string, options?: Asked): Promise<Answer>
+  ask(method: string, path: string, options?: TestRequest): Promise<TestResponse>
   /** Logs a browser in. */
   login(headers?: Record<string, string>): Promise<Browser>
 }
 
-export interface Asked {
-  /** In place of those of the page; an empty one is left out. */
+export interface TestRequest {
+  /** Override the headers of the page; an empty value removes one. */
   readonly headers?: Readonly<Record<string, string | string[]>>
   readonly body?: string | Uint8Array
 }
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly body: string
   readonly bytes: Buffer
 }
 
-/** Both halves of a session. */
+/** Both secrets of a session. */
 export interface Browser {
   /** As a `Cookie` header has it. */
   readonly cookie: string
@@ -52,9 +52,9 @@ export interface Browser {
 }
 
 export function tempFolder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'jackfield-web-'))
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }))
-  return made
+  const folder = mkdtempSync(join(tmpdir(), 'jackfield-web-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
 }
 
 /** A built page of a few files. */
@@ -70,16 +70,16 @@ export function builtPage(): string {
   return folder
 }
 
-/** Serves a host until the test is over. `port`: default any free one; `usual` is that of a server without the option. */
+/** Serves a host until the test ends. `port`: any free one by default; `usual` leaves the option out. */
 export async function rig(
-  given: { file?: string; page?: string; port?: number | 'usual' } = {},
+  options: { file?: string; page?: string; port?: number | 'usual' } = {},
   host: Partial<HostServiceOptions> = {},
 ): Promise<Rig> {
   const service = new HostService({ servers: {}, models: [], version: '1', ...host })
   const peers = await createPeerServer(service)
-  const file = given.file ?? join(tempFolder(), 'web.db')
+  const file = options.file ?? join(tempFolder(), 'web.db')
   const warnings: string[] = []
-  const { page = builtPage(), port: wanted = 0 } = given
+  const { page = builtPage(), port: requestedPort = 0 } = options
   const onWarning = (message: string): void => void warnings.push(message)
   let ended: Promise<void> | undefined
   const end = async (): Promise<void> => {
@@ -91,8 +91,10 @@ export async function rig(
     return ended
   }
   onTestFinished(endOnce)
-  const options = { peers, apps: service.host.apps, onWarning, file, page }
-  const web = await serveWeb(wanted === 'usual' ? options : { ...options, port: wanted })
+  const serveOptions = { peers, apps: service.host.apps, onWarning, file, page }
+  const web = await serveWeb(
+    requestedPort === 'usual' ? serveOptions : { ...serveOptions, port: requestedPort },
+  )
   onTestFinished(() => web.close())
   const port = Number(new URL(web.url).port)
   const ask: Rig['ask'] = (method, path, options) => send(port, method, path, options)
@@ -107,35 +109,48 @@ export async function rig(
     ask,
     async login(headers = {}) {
       const key = keyOf(web.link())
-      const { headers: got, body } = await ask('POST', '/login', {
+      const { headers: responseHeaders, body } = await ask('POST', '/login', {
         headers: { 'Content-Type': 'application/json', ...headers },
         body: JSON.stringify({ key }),
       })
       const { pageKey }: { pageKey: string } = JSON.parse(body)
-      return { cookie: got['set-cookie']?.[0]?.split(';')[0] ?? '', pageKey }
+      return { cookie: responseHeaders['set-cookie']?.[0]?.split(';')[0] ?? '', pageKey }
     },
   }
 }
 
-export function send(port: number, method: string, path: string, options: Asked = {}): Promise<Answer> {
-  const own = {
+export function send(
+  port: number,
+  method: string,
+  path: string,
+  options: TestRequest = {},
+): Promise<TestResponse> {
+  const defaults = {
     Host: `127.0.0.1:${port}`,
     ...(method !== 'GET' && method !== 'HEAD' && { Origin: `http://127.0.0.1:${port}` }),
     ...(options.body !== undefined && { 'Content-Length': String(Buffer.byteLength(options.body)) }),
   }
-  const given = Object.entries({ ...own, ...options.headers })
-  const headers = Object.fromEntries(given.filter(([, value]) => value.length > 0))
+  const entries = Object.entries({ ...defaults, ...options.headers })
+  const headers = Object.fromEntries(entries.filter(([, value]) => value.length > 0))
   return new Promise((resolve, reject) => {
-    const asked = request({ host: '127.0.0.1', port, method, path, headers, setHost: false, agent: false })
-    asked.once('error', reject)
-    asked.once('response', async (response) => {
+    const clientRequest = request({
+      host: '127.0.0.1',
+      port,
+      method,
+      path,
+      headers,
+      setHost: false,
+      agent: false,
+    })
+    clientRequest.once('error', reject)
+    clientRequest.once('response', async (response) => {
       const parts: Buffer[] = []
       for await (const part of response) parts.push(part)
       const bytes = Buffer.concat(parts)
-      const { statusCode: status = 0, headers: got } = response
-      resolve({ status, headers: got, body: bytes.toString(), bytes })
+      const { statusCode: status = 0, headers: responseHeaders } = response
+      resolve({ status, headers: responseHeaders, body: bytes.toString(), bytes })
     })
-    asked.end(options.body)
+    clientRequest.end(options.body)
   })
 }
 
@@ -160,7 +175,7 @@ export function openSocket(
 }
 
 /** How a socket ends: the code and the reason of its close, or the status of a refused handshake. */
-export async function endOf(
+export async function closeOf(
   socket: WebSocket,
 ): Promise<{ code: number; reason: string } | { status: number }> {
   const refused = new Promise<{ status: number }>((resolve) =>
@@ -173,7 +188,7 @@ export async function endOf(
   return await Promise.race([refused, closed])
 }
 
-/** A client of the host over a WebSocket, as the page has one. It connects again where the socket is lost. */
+/** A client of the host over a WebSocket, as in the page. It reconnects if the socket is lost. */
 export function webClient(
   port: number,
   { cookie, pageKey }: Browser,
@@ -206,11 +221,11 @@ export function webClient(
   return client
 }
 
-/** Resolves when a condition is true. */
-export async function until(isTrue: () => boolean, what: string): Promise<void> {
+/** Resolves when a condition is true. @throws Error after 20 s */
+export async function until(condition: () => boolean, description: string): Promise<void> {
   const deadline = performance.now() + 20_000
-  while (!isTrue()) {
-    if (performance.now() > deadline) throw new Error(`Not within 20 s: ${what}`)
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`Not within 20 s: ${description}`)
     await new Promise((resolve) => setImmediate(resolve))
   }
 }

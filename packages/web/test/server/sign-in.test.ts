@@ -8,13 +8,13 @@ import { type ServeWebUsersOptions, serveWebUsers, type UsersWebServer, type Web
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { startIssuer, type TestIssuer } from './issuer.ts'
 import {
-  type Answer,
-  type Asked,
   type Browser,
   builtPage,
-  endOf,
+  closeOf,
   openSocket,
   send,
+  type TestRequest,
+  type TestResponse,
   tempFolder,
   until,
   webClient,
@@ -33,7 +33,7 @@ interface Users {
   readonly hosts: string[]
   /** The services that are open, by subject. */
   readonly services: Map<string, HostService>
-  ask(method: string, path: string, options?: Asked): Promise<Answer>
+  ask(method: string, path: string, options?: TestRequest): Promise<TestResponse>
 }
 
 async function users(given: Partial<ServeWebUsersOptions> = {}, known?: TestIssuer): Promise<Users> {
@@ -104,15 +104,15 @@ function cookieIn(lines: readonly string[] | undefined): string {
 }
 
 /** The callback, as a browser that comes from the issuer requests it. */
-async function comeBack({ ask }: Users, path: string, cookie: string): Promise<Answer> {
+async function comeBack({ ask }: Users, path: string, cookie: string): Promise<TestResponse> {
   return await ask('GET', path, { headers: { Cookie: cookie, 'Sec-Fetch-Site': 'cross-site' } })
 }
 
-function keyIn({ headers }: Answer): string | undefined {
+function keyIn({ headers }: TestResponse): string | undefined {
   return /#k=([\w-]{22})$/.exec(String(headers['refresh']))?.[1]
 }
 
-async function logIn({ ask }: Users, key: string | undefined, cookie: string): Promise<Answer> {
+async function logIn({ ask }: Users, key: string | undefined, cookie: string): Promise<TestResponse> {
   return await ask('POST', '/login', {
     headers: { 'Content-Type': 'application/json', Cookie: cookie },
     body: JSON.stringify({ key }),
@@ -131,7 +131,7 @@ async function signIn(rig: Users, subject: string): Promise<Browser> {
 const socketHeaders = { Host: 'jackfield.example', Origin: origin }
 
 /** The status of `/sessions` for a browser, which has to be logged in. */
-async function sessionsOf({ ask }: Users, { cookie, pageKey }: Browser): Promise<Answer> {
+async function sessionsOf({ ask }: Users, { cookie, pageKey }: Browser): Promise<TestResponse> {
   return await ask('GET', '/sessions', { headers: { Cookie: cookie, Authorization: `Bearer ${pageKey}` } })
 }
 
@@ -367,10 +367,10 @@ describe('a session of a user', () => {
       expect((await sessionsOf(rig, { ...ann, pageKey })).status).toBe(401)
       const socket = openSocket(rig.port, { cookie: ann.cookie, headers: socketHeaders })
       socket.once('open', () => socket.send(pageKey))
-      expect(await endOf(socket)).toMatchObject({ code: 4401 })
+      expect(await closeOf(socket)).toMatchObject({ code: 4401 })
     }
     const socket = openSocket(rig.port, { headers: socketHeaders })
-    expect(await endOf(socket)).toMatchObject({ code: 4401 })
+    expect(await closeOf(socket)).toMatchObject({ code: 4401 })
     expect(rig.hosts).toEqual([])
   })
 
@@ -390,7 +390,7 @@ describe('a session of a user', () => {
       client_id: 'jackfield',
       post_logout_redirect_uri: `${origin}/signed-out`,
     })
-    expect(await endOf(socket)).toMatchObject({ code: 4401 })
+    expect(await closeOf(socket)).toMatchObject({ code: 4401 })
     expect((await sessionsOf(rig, ann)).status).toBe(401)
     const back = await rig.ask('GET', '/signed-out', { headers: { 'Sec-Fetch-Site': 'cross-site' } })
     expect([back.status, back.body.includes('Signed out')]).toEqual([200, true])
@@ -431,7 +431,7 @@ describe('a session of a user', () => {
     socket.once('open', () => socket.send(first.pageKey))
     await until(() => rig.hosts.length === 1, 'the host of the user')
     expect(await post(await issuer.logoutToken({ sub: 'ann', sid: 'one' }))).toBe(200)
-    expect(await endOf(socket)).toMatchObject({ code: 4401 })
+    expect(await closeOf(socket)).toMatchObject({ code: 4401 })
     expect(await statuses()).toEqual([401, 200, 200])
     expect(await post(await issuer.logoutToken({ sub: 'ann' }))).toBe(200)
     expect(await statuses()).toEqual([401, 401, 200])
@@ -472,7 +472,7 @@ describe('the hosts of users', () => {
     await first.ready()
     const socket = openSocket(rig.port, { cookie: bob.cookie, headers: socketHeaders })
     socket.once('open', () => socket.send(bob.pageKey))
-    expect(await endOf(socket)).toEqual({ code: 1013, reason: 'too many users' })
+    expect(await closeOf(socket)).toEqual({ code: 1013, reason: 'too many users' })
     first.close()
     await until(() => rig.hosts.includes('-ann'), 'the end of the idle host')
     const second = webClient(rig.port, bob, () => {}, socketHeaders)
@@ -496,7 +496,7 @@ describe('the hosts of users', () => {
     const ann = await signIn(rig, 'ann')
     const socket = openSocket(rig.port, { cookie: ann.cookie, headers: socketHeaders })
     socket.once('open', () => socket.send(ann.pageKey))
-    expect(await endOf(socket)).toEqual({ code: 1013, reason: 'the host cannot be opened' })
+    expect(await closeOf(socket)).toEqual({ code: 1013, reason: 'the host cannot be opened' })
     expect(rig.warnings).toEqual(['A host cannot be opened: no disk'])
     isBroken = false
     await webClient(rig.port, ann, () => {}, socketHeaders).ready()
@@ -536,7 +536,7 @@ describe('signing in behind a proxy', () => {
       [421, { ...socketHeaders, Host: 'evil.example' }],
       [403, { ...socketHeaders, Origin: 'https://a-x.apps.example.net' }],
     ] as const)
-      expect(await endOf(openSocket(rig.port, { headers }))).toEqual({ status })
+      expect(await closeOf(openSocket(rig.port, { headers }))).toEqual({ status })
     const page = await rig.ask('GET', '/')
     expect(page.headers['content-security-policy']).toContain('frame-src https://*.apps.example.net;')
     expect(page.headers['strict-transport-security']).toBe('max-age=31536000')

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type WebSocket from 'ws'
-import { type Browser, builtPage, endOf, openSocket, type Rig, rig, until, webClient } from './rig.ts'
+import { type Browser, builtPage, closeOf, openSocket, type Rig, rig, until, webClient } from './rig.ts'
 
 afterEach(() => void vi.useRealTimers())
 
@@ -65,9 +65,9 @@ describe('a WebSocket', () => {
     const mine = await login()
     const cookies = ['', `${mine.cookie}x`, 'other=1']
     for (const cookie of cookies)
-      expect(await endOf(openSocket(port, { cookie }))).toEqual({ code: 4401, reason: 'login needed' })
+      expect(await closeOf(openSocket(port, { cookie }))).toEqual({ code: 4401, reason: 'login needed' })
     web.revoke(web.sessions()[0]?.id ?? '')
-    expect(await endOf(openSocket(port, mine))).toMatchObject({ code: 4401 })
+    expect(await closeOf(openSocket(port, mine))).toMatchObject({ code: 4401 })
   })
 
   test('with a cookie alone, or the page key of another session, is closed', async () => {
@@ -79,7 +79,7 @@ describe('a WebSocket', () => {
         socket.send(first)
         socket.send(hello())
       })
-      expect(await endOf(socket)).toEqual({ code: 4401, reason: 'login needed' })
+      expect(await closeOf(socket)).toEqual({ code: 4401, reason: 'login needed' })
     }
     expect(service.clients()).toEqual([])
   })
@@ -89,7 +89,7 @@ describe('a WebSocket', () => {
     const mine = await login()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const socket = openSocket(port, mine)
-    const end = endOf(socket)
+    const end = closeOf(socket)
     // The answer to the handshake is sent before the time begins.
     await once(socket, 'open')
     await vi.advanceTimersByTimeAsync(2_000)
@@ -112,7 +112,7 @@ describe('a WebSocket', () => {
       [404, '/socket/', {}],
     ]
     for (const [status, path, headers] of handshakes)
-      expect(await endOf(openSocket(port, { cookie, path, headers }))).toEqual({ status })
+      expect(await closeOf(openSocket(port, { cookie, path, headers }))).toEqual({ status })
     const socket = connect(port, '127.0.0.1')
     const handshake = [
       'GET /socket HTTP/1.1',
@@ -143,7 +143,7 @@ describe('a WebSocket', () => {
     const frames: string[] = []
     same.on('message', (data) => frames.push(String(data)))
     const other = openSocket(port, { ...mine, path: `/socket?build=${before}` })
-    const end = endOf(other)
+    const end = closeOf(other)
     for (const socket of [same, other])
       socket.on('open', () => {
         socket.send(mine.pageKey)
@@ -161,15 +161,15 @@ describe('a WebSocket', () => {
     const large = await served(it, mine)
     large.socket.send(call('x'.repeat(1_000_000)))
     await until(() => large.frames.length > 1, 'the answer')
-    const tooLarge = endOf(large.socket)
+    const tooLarge = closeOf(large.socket)
     large.socket.send(call('x'.repeat(1_048_576)))
     expect(await tooLarge).toMatchObject({ code: 1009 })
     const binary = await served(it, mine)
-    const end = endOf(binary.socket)
+    const end = closeOf(binary.socket)
     binary.socket.send(Buffer.from(call('x')))
     expect(await end).toMatchObject({ code: 1003 })
     const broken = await served(it, mine)
-    const closed = endOf(broken.socket)
+    const closed = closeOf(broken.socket)
     broken.socket.send('{')
     expect(await closed).toEqual({ code: 4000, reason: 'a frame could not be read' })
   })
@@ -194,7 +194,7 @@ describe('a WebSocket', () => {
     alive.socket.on('ping', () => {
       answered += 1
     })
-    const end = endOf(dead.socket)
+    const end = closeOf(dead.socket)
     for (let n = 1; n <= 2; n++) {
       vi.advanceTimersByTime(15_000)
       await until(() => pings === n && answered === n, 'a ping')
@@ -217,10 +217,10 @@ describe('a WebSocket', () => {
     await once(waiting, 'open')
     const database = new DatabaseSync(it.file)
     database.exec('ALTER TABLE sessions RENAME TO gone')
-    const end = endOf(waiting)
+    const end = closeOf(waiting)
     waiting.send(mine.pageKey)
     expect(await end).toMatchObject({ code: 1013 })
-    expect(await endOf(openSocket(it.port, mine))).toEqual({ status: 500 })
+    expect(await closeOf(openSocket(it.port, mine))).toEqual({ status: 500 })
     expect((await it.ask('GET', '/sessions', { headers: { Cookie: mine.cookie } })).status).toBe(500)
     vi.advanceTimersByTime(15_000)
     expect(open.socket.readyState).toBe(open.socket.OPEN)
@@ -235,7 +235,7 @@ describe('a WebSocket', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'] })
     const it = await rig()
     const { socket } = await served(it, await it.login())
-    const end = endOf(socket)
+    const end = closeOf(socket)
     vi.setSystemTime(Date.now() + 31 * 24 * 3_600_000)
     vi.advanceTimersByTime(15_000)
     expect(await end).toEqual({ code: 4401, reason: 'the session ended' })
@@ -247,7 +247,7 @@ describe('a WebSocket', () => {
     const open: WebSocket[] = []
     for (let n = 0; n < 16; n++) open.push(openSocket(it.port, mine))
     await Promise.all(open.map((socket) => once(socket, 'open')))
-    expect(await endOf(openSocket(it.port, mine))).toMatchObject({ code: 1013 })
+    expect(await closeOf(openSocket(it.port, mine))).toMatchObject({ code: 1013 })
     for (const socket of open) socket.terminate()
     const all: WebSocket[] = []
     while (all.length < 64) {
@@ -265,7 +265,7 @@ describe('a WebSocket', () => {
       ])
       if (isServed) all.push(socket)
     }
-    expect(await endOf(openSocket(it.port, mine))).toMatchObject({ code: 1013 })
+    expect(await closeOf(openSocket(it.port, mine))).toMatchObject({ code: 1013 })
     all[0]?.terminate()
     let isServed = false
     while (!isServed) {
@@ -290,7 +290,7 @@ describe('a WebSocket', () => {
     const params = { uriTemplate: 'x:{y}', values: { y: 'y'.repeat(500_000) } }
     for (let call = 1; call <= calls; call++)
       socket.send(JSON.stringify({ call, method: 'library.expand', params }))
-    const end = endOf(socket)
+    const end = closeOf(socket)
     await until(() => it.service.clients().length === 1 && socket.bufferedAmount === 0, 'the calls')
     socket.resume()
     // The close frame arrives where the browser reads again in time.
@@ -304,7 +304,7 @@ describe('a WebSocket', () => {
     const { socket } = await served(it, mine)
     const silent = await served(it, mine)
     silent.socket.pause()
-    const end = endOf(socket)
+    const end = closeOf(socket)
     await it.web.close()
     expect(await end).toEqual({ code: 1001, reason: 'the host ends' })
   })

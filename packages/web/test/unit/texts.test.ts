@@ -9,7 +9,7 @@ import { readCatalog } from '../../locales/catalog.ts'
 import { translator } from '../../src/app/i18n/host-sentences.ts'
 import { issuesOf, type Schema } from '../../src/app/inspect/schema.ts'
 import { foldersOf } from '../../src/app/library/tree.ts'
-import { changedPlaces, folderOf, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
+import { changedValues, folderOf, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
 
 const at = (path: string): URL => new URL(path, import.meta.url)
 const read = (language: string): Record<string, string> =>
@@ -313,7 +313,7 @@ describe('arguments', () => {
   })
 
   test('are compared by position', () => {
-    expect(changedPlaces({ a: 1, b: [1, 2] }, { a: 1, b: [1, 3], c: 'x' })).toEqual([
+    expect(changedValues({ a: 1, b: [1, 2] }, { a: 1, b: [1, 3], c: 'x' })).toEqual([
       { pointer: '/c', after: 'x' },
       { pointer: '/b/1', before: 2, after: 3 },
     ])

@@ -9,18 +9,18 @@ import { Empty } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { Details } from './details.tsx'
 import { FilterBar, FilterHelp } from './filter-bar.tsx'
-import { Lanes, type Period, withinPeriod } from './lanes.tsx'
+import { filterWithin, Lanes, type Period } from './lanes.tsx'
 import { useLog } from './log.ts'
 import { ListView, RawView, StatsView, TreeView } from './views.tsx'
 
 const icons = { list: Logs, tree: ListTree, time: ChartGantt, raw: ScrollText, stats: ChartColumn }
 
-/** Everything that happened, by one filter, in five views. `activity`: the number of a row of the activity log. */
+/** The activity log with one filter in five views. `activity`: the id of an activity to open. */
 export default function Activities({ activity }: { activity?: number }): ReactNode {
   return activity === undefined ? <Log /> : <OfActivity activity={activity} />
 }
 
-/** The address of an activity is that of its event. */
+/** Redirects from the address of an activity to that of its event. */
 function OfActivity({ activity }: { activity: number }): ReactNode {
   const t = useText()
   const { data, error } = useRead('trace.list', { filter: `row:${activity}`, limit: 1 })
@@ -35,7 +35,7 @@ function addressOf(query: URLSearchParams): ActivityAddress {
     return Number.isFinite(value) && value > 0 ? value : undefined
   }
   const [event, from, to] = [numberOf('event'), numberOf('from'), numberOf('to')]
-  const view = activityViews.find((one) => one === query.get('view'))
+  const view = activityViews.find((name) => name === query.get('view'))
   return {
     filter: query.get('filter') ?? '',
     ...(view !== undefined && { view }),
@@ -62,11 +62,11 @@ function Log(): ReactNode {
     },
     [navigate, search],
   )
-  const wanted =
-    view === 'raw' ? `kind:wire ${filter}`.trim() : view === 'time' ? withinPeriod(filter, period) : filter
-  const log = useLog(wanted)
+  const requestedEvent =
+    view === 'raw' ? `kind:wire ${filter}`.trim() : view === 'time' ? filterWithin(filter, period) : filter
+  const log = useLog(requestedEvent)
   const counters = useRead('trace.counters', {}, { everyMs: 5_000 }).data
-  // A link to an event looks at that event.
+  // With a link to an event, the list does not scroll to the newest one.
   const [isFollowing, setFollowing] = useState(event === undefined)
   const onSelect = useCallback(
     (id: number): void => {
@@ -85,7 +85,7 @@ function Log(): ReactNode {
     return () => document.removeEventListener('keydown', onKey)
   }, [go])
   const error = log.error
-  const props = { filter: wanted, event, isFollowing, onSelect, onFollow: setFollowing }
+  const props = { filter: requestedEvent, event, isFollowing, onSelect, onFollow: setFollowing }
   const count =
     log.ids === undefined
       ? ''
@@ -101,17 +101,17 @@ function Log(): ReactNode {
           <div className={style.bar}>
             {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend */}
             <div className={style.views} role="group" aria-label={t('content.view')}>
-              {activityViews.map((one: ActivityView) => {
-                const Icon = icons[one]
+              {activityViews.map((name: ActivityView) => {
+                const Icon = icons[name]
                 return (
                   <button
                     type="button"
-                    key={one}
-                    aria-pressed={one === view}
-                    onClick={() => go({ view: one })}
+                    key={name}
+                    aria-pressed={name === view}
+                    onClick={() => go({ view: name })}
                   >
                     <Icon size={16} strokeWidth={1.5} aria-hidden="true" />
-                    <span>{t(`activity.view.${one}`)}</span>
+                    <span>{t(`activity.view.${name}`)}</span>
                   </button>
                 )
               })}
@@ -131,7 +131,7 @@ function Log(): ReactNode {
             <ExportButton
               label={t('activity.export')}
               formats={['jsonl', 'har', 'otlp', 'recording']}
-              filter={wanted}
+              filter={requestedEvent}
             />
           </div>
         </div>
@@ -139,10 +139,10 @@ function Log(): ReactNode {
           <FilterHelp />
         ) : (
           <div className={style.body}>
-            {view === 'list' && <ListView key={wanted} {...props} log={log} />}
-            {view === 'tree' && <TreeView key={wanted} {...props} />}
-            {view === 'raw' && <RawView key={wanted} {...props} log={log} />}
-            {view === 'stats' && <StatsView filter={wanted} />}
+            {view === 'list' && <ListView key={requestedEvent} {...props} log={log} />}
+            {view === 'tree' && <TreeView key={requestedEvent} {...props} />}
+            {view === 'raw' && <RawView key={requestedEvent} {...props} log={log} />}
+            {view === 'stats' && <StatsView filter={requestedEvent} />}
             {view === 'time' && (
               <>
                 <Lanes
@@ -155,7 +155,7 @@ function Log(): ReactNode {
                   }
                   onSelect={onSelect}
                 />
-                <ListView key={wanted} {...props} log={log} />
+                <ListView key={requestedEvent} {...props} log={log} />
               </>
             )}
           </div>

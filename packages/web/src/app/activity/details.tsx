@@ -3,7 +3,7 @@ import { HostError } from '@jackfield/host/client'
 import { Link2, MessageSquare, Pencil, RotateCcw, ScanSearch, Split, X } from 'lucide-react'
 import { type ReactNode, useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import { Arguments, JsonField } from '../inspect/arguments.tsx'
 import { Contents } from '../inspect/contents.tsx'
@@ -26,7 +26,7 @@ import { KindIcon, timeOf, toneOf } from './event-row.tsx'
 const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 const maxCaused = 50
 
-/** Everything about one event: facts, causes, payload, what it caused, and what can be done with it. */
+/** The details of one event: facts, causes, payload, caused events, and actions. */
 export function Details({
   id,
   onSelect,
@@ -45,7 +45,7 @@ export function Details({
   const tree = plain<readonly TraceNode[] | undefined>(
     useRead('trace.tree', { filter: `id:${id}`, limit: 1 }).data,
   )
-  const { chain, caused } = useMemo(() => aroundOf(tree ?? [], id), [tree, id])
+  const { chain, caused } = useMemo(() => causesOf(tree ?? [], id), [tree, id])
   const tools = plain<CatalogTool[] | undefined>(useRead('catalog.tools', {}).data)
   const close = (
     <Button small look="quiet" onClick={onClose} aria-label={t('activity.close')} data-act="close-details">
@@ -67,18 +67,18 @@ export function Details({
   const { kind, method, server, tool } = event
   const conversation = [payload, ...chain.map(() => undefined)]
     .map(conversationOf)
-    .find((one) => one !== undefined)
+    .find((candidate) => candidate !== undefined)
   const canRepeat = method === 'tools/call' || method === 'resources/read' || method === 'prompts/get'
   const entry =
     method === 'tools/call'
-      ? tools?.find((one) => one.server === server && one.tool.name === tool)
+      ? tools?.find((candidate) => candidate.server === server && candidate.tool.name === tool)
       : undefined
   return (
     <div className={style.details}>
       <header className={style.detailsHead}>
         <KindIcon event={event} />
         <h2 tabIndex={-1}>
-          <Summary of={event} most={200} />
+          <Summary event={event} maxCharacters={200} />
         </h2>
         {close}
       </header>
@@ -135,9 +135,9 @@ export function Details({
       {chain.length > 0 && (
         <nav className={style.chain} aria-label={t('activity.cause')}>
           <span>{t('activity.cause')}</span>
-          {chain.map((one) => (
-            <button type="button" key={one.id} onClick={() => onSelect(one.id)}>
-              <Summary of={one} most={60} />
+          {chain.map((causeEvent) => (
+            <button type="button" key={causeEvent.id} onClick={() => onSelect(causeEvent.id)}>
+              <Summary event={causeEvent} maxCharacters={60} />
             </button>
           ))}
         </nav>
@@ -173,15 +173,18 @@ export function Details({
         <section className={style.caused} aria-label={t('activity.caused')}>
           <h3>{t('activity.caused')}</h3>
           <ul>
-            {caused.slice(0, maxCaused).map(({ event: one, depth }) => (
-              <li key={one.id} ref={(element) => element?.style.setProperty('--depth', String(depth))}>
-                <button type="button" onClick={() => onSelect(one.id)}>
-                  <KindIcon event={one} />
+            {caused.slice(0, maxCaused).map(({ event: causedEvent, depth }) => (
+              <li
+                key={causedEvent.id}
+                ref={(element) => element?.style.setProperty('--depth', String(depth))}
+              >
+                <button type="button" onClick={() => onSelect(causedEvent.id)}>
+                  <KindIcon event={causedEvent} />
                   <span className={style.cut}>
-                    <Summary of={one} most={120} />
+                    <Summary event={causedEvent} maxCharacters={120} />
                   </span>
-                  <span className={style.status} data-tone={toneOf(one)}>
-                    {one.status !== null && outcome(one.status)}
+                  <span className={style.status} data-tone={toneOf(causedEvent)}>
+                    {causedEvent.status !== null && outcome(causedEvent.status)}
                   </span>
                 </button>
               </li>
@@ -196,8 +199,8 @@ export function Details({
   )
 }
 
-/** What led to an event, the first cause first, and what it led to. */
-function aroundOf(
+/** The causes of an event, the root first, and the events that it caused. */
+function causesOf(
   nodes: readonly TraceNode[],
   id: number,
 ): { chain: readonly TraceEvent[]; caused: readonly { event: TraceEvent; depth: number }[] } {
@@ -233,17 +236,17 @@ function conversationOf(payload: unknown): string | undefined {
 
 function argumentsOf(payload: unknown): Record<string, unknown> | undefined {
   if (!isRecord(payload)) return undefined
-  const own = payload['sent'] ?? payload['arguments']
-  if (isRecord(own)) return own
+  const callArguments = payload['sent'] ?? payload['arguments']
+  if (isRecord(callArguments)) return callArguments
   const params = payload['params']
   return isRecord(params) && isRecord(params['arguments']) ? params['arguments'] : undefined
 }
 
-/** Which rule or answer decided about a call. */
+/** The rule or answer that decided about a call. */
 function Decided({ payload }: { payload: unknown }): ReactNode {
   const t = useText()
   const decision = isRecord(payload) && isRecord(payload['decision']) ? payload['decision'] : undefined
-  const verdict = (['allow', 'ask', 'deny'] as const).find((one) => one === decision?.['verdict'])
+  const verdict = (['allow', 'ask', 'deny'] as const).find((name) => name === decision?.['verdict'])
   if (decision === undefined || verdict === undefined) return null
   const rule = String(decision['rule'])
   const kind = ruleKind(rule)
@@ -263,7 +266,7 @@ function Decided({ payload }: { payload: unknown }): ReactNode {
   )
 }
 
-/** Does a request again, as it was or edited, and shows where the results differ. */
+/** Repeats a request, unchanged or edited, and shows the differences of the results. */
 function Repeat({
   id,
   entry,
@@ -283,12 +286,12 @@ function Repeat({
     denied: boolean
     changes?: readonly { path: string; before?: unknown; after?: unknown }[]
   }>()
-  const load = useAct(async () => {
+  const load = useAction(async () => {
     const recorded = await client.call('trace.request', { id })
     setRequest(recorded)
     setText(JSON.stringify(recorded.arguments, null, 2))
   })
-  const act = useAct(async (args?: Record<string, unknown>) => {
+  const action = useAction(async (args?: Record<string, unknown>) => {
     setReplay(undefined)
     const recorded = request ?? (await client.call('trace.request', { id }))
     const run = await client.call('runs.perform', {
@@ -299,11 +302,11 @@ function Repeat({
   })
   const read = text === undefined ? undefined : readArguments(text)
   const [unreadable, report] = useUnreadable()
-  const error = act.error ?? load.error
+  const error = action.error ?? load.error
   return (
     <section className={style.repeat} aria-label={t('activity.again')}>
       <div className={style.acts}>
-        <Button small isOff={act.isRunning} onClick={() => void act.run()} data-act="again">
+        <Button small isOff={action.isRunning} onClick={() => void action.run()} data-act="again">
           <RotateCcw {...small} /> {t('activity.again')}
         </Button>
         <Button
@@ -335,9 +338,9 @@ function Repeat({
             <Button
               small
               look="primary"
-              isOff={act.isRunning || read === undefined || 'problem' in read || unreadable.length > 0}
+              isOff={action.isRunning || read === undefined || 'problem' in read || unreadable.length > 0}
               onClick={() => {
-                if (read !== undefined && 'value' in read) void act.run(read.value)
+                if (read !== undefined && 'value' in read) void action.run(read.value)
               }}
               data-act="run-edited"
             >

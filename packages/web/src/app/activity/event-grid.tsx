@@ -5,10 +5,10 @@ import { useAddress } from '../routes.ts'
 import style from './activity.module.css'
 import { cell } from './event-row.tsx'
 
-/** The grid has the focus and the keys, so that its rows need neither. */
+/** The grid handles focus and keys, so its rows need neither. */
 const gridRow = { role: 'row' } as const
 
-/** What moves a grid of rows from outside. */
+/** Scrolls a grid from outside. */
 export interface GridHandle {
   toEnd(): void
 }
@@ -33,43 +33,44 @@ export function EventGrid({
   label: string
   count: number
   rowHeight: number
-  /** The id of the row at a place. */
-  keyAt: (place: number) => number | undefined
-  /** The place of the selected row; -1 for none. */
+  /** The id of the row at an index. */
+  keyAt: (index: number) => number | undefined
+  /** The index of the selected row; -1 for none. */
   selected: number
   isFollowing: boolean
   onWindow?: (from: number, to: number) => void
-  onSelect: (place: number) => void
-  /** The person reached the end, or left it. */
+  onSelect: (index: number) => void
+  /** Called when the user scrolls to the end or away from it. */
   onFollow: (isAtEnd: boolean) => void
-  onKey?: (key: string, place: number) => boolean
-  children: (place: number) => ReactNode
+  onKey?: (key: string, index: number) => boolean
+  children: (index: number) => ReactNode
 }): ReactNode {
   const t = useText()
   const isFiltered = (useAddress().query.get('filter') ?? '') !== ''
   const id = useId()
   const scroller = useRef<HTMLDivElement>(null)
-  const rows = useVirtualizer({
+  const virtualizer = useVirtualizer({
     count,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 8,
-    getItemKey: (place) => keyAt(place) ?? place,
+    getItemKey: (index) => keyAt(index) ?? index,
   })
-  const items = rows.getVirtualItems()
+  const items = virtualizer.getVirtualItems()
   const [first, last] = [items[0]?.index ?? 0, (items.at(-1)?.index ?? -1) + 1]
   useEffect(() => onWindow?.(first, last), [onWindow, first, last])
-  // The row of the link comes into view once, when it is known.
-  const isPlaced = useRef(false)
+  // The selected row is scrolled into view once, when the rows are loaded.
+  const isInitiallyScrolled = useRef(false)
   useLayoutEffect(() => {
-    if (count === 0 || isPlaced.current) return
-    if (selected >= 0) rows.scrollToIndex(selected, { align: 'center' })
-    else if (isFollowing) rows.scrollToIndex(count - 1, { align: 'end' })
-    isPlaced.current = true
-  }, [count, selected, isFollowing, rows])
+    if (count === 0 || isInitiallyScrolled.current) return
+    if (selected >= 0) virtualizer.scrollToIndex(selected, { align: 'center' })
+    else if (isFollowing) virtualizer.scrollToIndex(count - 1, { align: 'end' })
+    isInitiallyScrolled.current = true
+  }, [count, selected, isFollowing, virtualizer])
   useLayoutEffect(() => {
-    if (isFollowing && isPlaced.current && count > 0) rows.scrollToIndex(count - 1, { align: 'end' })
-  }, [count, isFollowing, rows])
+    if (isFollowing && isInitiallyScrolled.current && count > 0)
+      virtualizer.scrollToIndex(count - 1, { align: 'end' })
+  }, [count, isFollowing, virtualizer])
   // The timeline above may take a part of the height once it is loaded.
   useEffect(() => {
     const box = scroller.current
@@ -80,10 +81,10 @@ export function EventGrid({
     observer.observe(box)
     return () => observer.disconnect()
   }, [isFollowing])
-  const move = (place: number): void => {
-    const next = Math.max(0, Math.min(count - 1, place))
+  const move = (index: number): void => {
+    const next = Math.max(0, Math.min(count - 1, index))
     onSelect(next)
-    rows.scrollToIndex(next, { align: 'auto' })
+    virtualizer.scrollToIndex(next, { align: 'auto' })
   }
   const isSelectedShown = selected >= first && selected < last
   return (
@@ -128,7 +129,7 @@ export function EventGrid({
       <div
         role="rowgroup"
         className={style.rows}
-        ref={(element) => element?.style.setProperty('height', `${rows.getTotalSize()}px`)}
+        ref={(element) => element?.style.setProperty('height', `${virtualizer.getTotalSize()}px`)}
       >
         {items.map(({ key, index, start }) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the grid has the keys

@@ -51,7 +51,7 @@ const icons = {
   wire: ArrowUpRight,
 } as const satisfies Record<TraceEvent['kind'], unknown>
 
-/** A cell of a grid, which has the focus and the keys. */
+/** Attributes of a cell. The grid handles focus and keys. */
 export const cell = { role: 'gridcell' } as const
 
 export function KindIcon({ event: { kind, direction } }: { event: TraceEvent }): ReactNode {
@@ -59,7 +59,7 @@ export function KindIcon({ event: { kind, direction } }: { event: TraceEvent }):
   return <Icon size={15} strokeWidth={1.5} aria-hidden="true" />
 }
 
-/** Kinds of events that last until the person answers. */
+/** Kinds of events that last until the user answers. */
 const questionKinds: ReadonlySet<TraceEvent['kind']> = new Set([
   'approval',
   'result',
@@ -76,7 +76,7 @@ export function waitsForPerson({ status, kind }: TraceEvent): boolean {
   return status === 'running' && questionKinds.has(kind)
 }
 
-/** Colours by what became of an event. */
+/** The colour of an event by its outcome. */
 export function toneOf(event: TraceEvent): string | undefined {
   const { status, kind } = event
   if (waitsForPerson(event)) return 'warn'
@@ -86,7 +86,7 @@ export function toneOf(event: TraceEvent): string | undefined {
   return undefined
 }
 
-/** One event in a line: when, what, where, how it ended, how long it took. */
+/** One event in a line: time, kind, server, summary, outcome and duration. */
 export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: number }): ReactNode {
   const t = useText()
   const { duration } = useFormat()
@@ -107,7 +107,7 @@ export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: nu
         className={style.summary}
         ref={(element) => element?.style.setProperty('--depth', String(depth))}
       >
-        <Summary of={event} most={200} />
+        <Summary event={event} maxCharacters={200} />
       </span>
       <span {...cell} className={style.server}>
         {server !== null && <bdi>{server}</bdi>}
@@ -122,9 +122,9 @@ export function EventCells({ event, depth = 0 }: { event: TraceEvent; depth?: nu
   )
 }
 
-/** The time of day to the millisecond, in this place. */
+/** The local time of day to the millisecond. */
 export function timeOf(iso: string): string {
-  const at = new Date(iso)
-  const two = (value: number): string => String(value).padStart(2, '0')
-  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${String(at.getMilliseconds()).padStart(3, '0')}`
+  const date = new Date(iso)
+  const twoDigits = (value: number): string => String(value).padStart(2, '0')
+  return `${twoDigits(date.getHours())}:${twoDigits(date.getMinutes())}:${twoDigits(date.getSeconds())}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }

@@ -77,12 +77,12 @@ const quick = [
   ['http', 'kind:http'],
 ] as const
 
-/** The words of a filter; quoted texts are one word with what comes before them. */
-function wordsOf(filter: string): readonly string[] {
+/** The terms of a filter. A quoted text belongs to the term before it. */
+function termsOf(filter: string): readonly string[] {
   return filter.match(/(?:"(?:[^"\\]|\\.)*"?|[^\s"])+/g) ?? []
 }
 
-/** The filter as a line of text with suggestions; what is wrong with it is said below its place. */
+/** An input for the filter with suggestions. An error is shown below its position in the text. */
 export function FilterBar({
   value,
   error,
@@ -99,19 +99,19 @@ export function FilterBar({
   const input = useRef<HTMLInputElement>(null)
   const [typed, setTyped] = useState(value)
   const [isOpen, setOpen] = useState(false)
-  const [at, setAt] = useState(-1)
+  const [activeIndex, setActiveIndex] = useState(-1)
   const [caret, setCaret] = useState(value.length)
-  const sent = useRef(value)
+  const lastValue = useRef(value)
   useEffect(() => {
     // Changed by a link or a button, not by typing.
-    if (value === sent.current) return
-    sent.current = value
+    if (value === lastValue.current) return
+    lastValue.current = value
     setTyped(value)
   }, [value])
   useEffect(() => {
-    if (typed === sent.current) return
+    if (typed === lastValue.current) return
     const timer = setTimeout(() => {
-      sent.current = typed
+      lastValue.current = typed
       onChange(typed)
     }, typingMs)
     return () => clearTimeout(timer)
@@ -121,18 +121,18 @@ export function FilterBar({
   const choose = (option: string | undefined): void => {
     if (option === undefined) return
     const next = `${typed.slice(0, suggestions.from)}${option}${/[:>]$/.test(option) ? '' : ' '}${typed.slice(caret).trimStart()}`
-    const place = next.length - typed.slice(caret).trimStart().length
+    const nextCaret = next.length - typed.slice(caret).trimStart().length
     setTyped(next)
-    setCaret(place)
-    setAt(-1)
-    requestAnimationFrame(() => input.current?.setSelectionRange(place, place))
+    setCaret(nextCaret)
+    setActiveIndex(-1)
+    requestAnimationFrame(() => input.current?.setSelectionRange(nextCaret, nextCaret))
   }
-  const set = (next: string): void => {
-    sent.current = next
+  const apply = (next: string): void => {
+    lastValue.current = next
     setTyped(next)
     onChange(next)
   }
-  const words = wordsOf(typed)
+  const terms = termsOf(typed)
   return (
     <div className={style.filter}>
       <div className={style.filterLine}>
@@ -147,7 +147,7 @@ export function FilterBar({
             aria-expanded={isShown}
             aria-controls={`${id}-list`}
             aria-autocomplete="list"
-            aria-activedescendant={isShown && at >= 0 ? `${id}-${at}` : undefined}
+            aria-activedescendant={isShown && activeIndex >= 0 ? `${id}-${activeIndex}` : undefined}
             aria-invalid={error !== undefined || undefined}
             aria-describedby={error === undefined ? undefined : `${id}-fault`}
             autoComplete="off"
@@ -157,7 +157,7 @@ export function FilterBar({
               setTyped(target.value)
               setCaret(target.selectionStart ?? target.value.length)
               setOpen(true)
-              setAt(-1)
+              setActiveIndex(-1)
             }}
             onSelect={({ currentTarget }) => setCaret(currentTarget.selectionStart ?? 0)}
             onFocus={() => setOpen(true)}
@@ -168,13 +168,13 @@ export function FilterBar({
               if (step !== undefined && isShown) {
                 event.preventDefault()
                 const all = suggestions.options.length
-                setAt((at + step + all) % all)
-              } else if ((event.key === 'Enter' || event.key === 'Tab') && isShown && at >= 0) {
+                setActiveIndex((activeIndex + step + all) % all)
+              } else if ((event.key === 'Enter' || event.key === 'Tab') && isShown && activeIndex >= 0) {
                 event.preventDefault()
-                choose(suggestions.options[at])
+                choose(suggestions.options[activeIndex])
               } else if (event.key === 'Enter') {
                 setOpen(false)
-                set(typed)
+                apply(typed)
               } else if (event.key === 'Escape') setOpen(false)
             }}
           />
@@ -193,14 +193,14 @@ export function FilterBar({
                   key={option}
                   id={`${id}-${n}`}
                   role="option"
-                  aria-selected={n === at}
+                  aria-selected={n === activeIndex}
                   onPointerDown={(event) => event.preventDefault()}
                   onClick={() => choose(option)}
                 >
                   <code>
-                    <Foreign text={foreign(option)} inline most={80} />
+                    <Foreign text={foreign(option)} inline maxCharacters={80} />
                   </code>
-                  <span>{t(`filter.${meaningOf(option)}`)}</span>
+                  <span>{t(`filter.${filterKeyOf(option)}`)}</span>
                 </div>
               ))}
           </div>
@@ -224,13 +224,15 @@ export function FilterBar({
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend */}
       <div className={style.quick} role="group" aria-label={t('activity.quick')}>
         {quick.map(([name, term]) => {
-          const isOn = words.includes(term)
+          const isOn = terms.includes(term)
           return (
             <button
               type="button"
               key={name}
               aria-pressed={isOn}
-              onClick={() => set((isOn ? words.filter((word) => word !== term) : [...words, term]).join(' '))}
+              onClick={() =>
+                apply((isOn ? terms.filter((current) => current !== term) : [...terms, term]).join(' '))
+              }
             >
               {t(`activity.quick.${name}`)}
             </button>
@@ -251,7 +253,7 @@ export function FilterHelp(): ReactNode {
           <dt>
             <code>{key}</code>
           </dt>
-          <dd>{t(`filter.${meaningOf(key)}`)}</dd>
+          <dd>{t(`filter.${filterKeyOf(key)}`)}</dd>
         </Fragment>
       ))}
     </dl>
@@ -263,8 +265,8 @@ function columnOf({ data }: { readonly data?: unknown }): number | undefined {
   return typeof data.column === 'number' ? data.column : undefined
 }
 
-/** The key whose meaning is shown beside a suggestion. */
-function meaningOf(option: string): string {
+/** The filter key whose description is shown beside a suggestion. */
+function filterKeyOf(option: string): string {
   const [, key = ''] = /^-?([a-z]+):/.exec(option) ?? []
   return key === '' ? 'text' : key
 }
@@ -280,23 +282,23 @@ function useSuggestions(typed: string, caret: number): { from: number; options: 
     const sign = word.startsWith('-') ? '-' : ''
     return {
       from,
-      options: keys.filter((one) => one.startsWith(start) && one !== word).map((one) => `${sign}${one}`),
+      options: keys.filter((name) => name.startsWith(start) && name !== word).map((name) => `${sign}${name}`),
     }
   }
-  const named =
+  const candidates =
     key === 'server'
       ? [...(servers?.keys() ?? [])].map((name) => (/\s/.test(name) ? JSON.stringify(name) : name))
       : key === 'tool'
         ? [...new Set((tools ?? []).map(({ tool }) => plain<string>(tool.name)))]
         : (values[key] ?? [])
   // Several values are separated by commas.
-  const done = value.slice(0, value.lastIndexOf(',') + 1)
-  const rest = value.slice(done.length).toLowerCase()
+  const completed = value.slice(0, value.lastIndexOf(',') + 1)
+  const rest = value.slice(completed.length).toLowerCase()
   return {
     from,
-    options: named
-      .filter((one) => one.toLowerCase().includes(rest) && one !== rest)
+    options: candidates
+      .filter((candidate) => candidate.toLowerCase().includes(rest) && candidate !== rest)
       .slice(0, 12)
-      .map((one) => `${minus}${key}:${done}${one}`),
+      .map((candidate) => `${minus}${key}:${completed}${candidate}`),
   }
 }

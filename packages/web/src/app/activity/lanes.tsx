@@ -16,14 +16,14 @@ import { Button } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { timeOf } from './event-row.tsx'
 
-const bins = 240
-/** Events in the window below which each is drawn by itself. */
+const binCount = 240
+/** Up to this number of events in the window, each is drawn individually. */
 const maxSpans = 1_500
 const laneHeight = 34
 const axisHeight = 22
 const maxLanes = 24
 const liveMs = 2_000
-const shortestMs = 2
+const minPeriodMs = 2
 
 /** A period in milliseconds since 1970. */
 export interface Period {
@@ -32,13 +32,13 @@ export interface Period {
 }
 
 /** A filter for the events of a period. */
-export function withinPeriod(filter: string, period: Period | undefined): string {
+export function filterWithin(filter: string, period: Period | undefined): string {
   if (period === undefined) return filter
   const iso = (ms: number): string => new Date(ms).toISOString()
   return `${filter} since:${iso(Math.floor(period.from))} until:${iso(Math.ceil(period.to) + 1)}`.trim()
 }
 
-/** What happened when at each server: counts while it is far away, single events from near. */
+/** A timeline with a lane for each server: counts for long periods, individual events for short ones. */
 export function Lanes({
   filter,
   period,
@@ -56,63 +56,67 @@ export function Lanes({
 }): ReactNode {
   const t = useText()
   const { number } = useFormat()
-  const counted = plain<TraceBins | undefined>(
+  const counts = plain<TraceBins | undefined>(
     useRead(
       'trace.bins',
       {
         filter,
-        bins,
+        bins: binCount,
         ...(period !== undefined && { fromMs: Math.floor(period.from), toMs: Math.ceil(period.to) }),
       },
       { everyMs: isFollowing && period === undefined ? liveMs : undefined },
     ).data,
   )
-  const [last, setLast] = useState(counted)
-  if (counted !== undefined && counted !== last) setLast(counted)
-  const shown = counted ?? last
+  const [previous, setPrevious] = useState(counts)
+  if (counts !== undefined && counts !== previous) setPrevious(counts)
+  const shown = counts ?? previous
   const total = useMemo(
-    () => shown?.lanes.reduce((sum, lane) => sum + lane.events.reduce((all, one) => all + one, 0), 0) ?? 0,
+    () =>
+      shown?.lanes.reduce(
+        (sum, lane) => sum + lane.events.reduce((laneSum, count) => laneSum + count, 0),
+        0,
+      ) ?? 0,
     [shown],
   )
   const window: Period | undefined =
-    period ?? (shown && { from: shown.fromMs, to: Math.max(shown.toMs, shown.fromMs + shortestMs) })
+    period ?? (shown && { from: shown.fromMs, to: Math.max(shown.toMs, shown.fromMs + minPeriodMs) })
   const spans = plain<readonly TraceLane[] | undefined>(
     useRead(
       'trace.timeline',
-      { filter: withinPeriod(filter, window), limit: maxSpans },
+      { filter: filterWithin(filter, window), limit: maxSpans },
       { enabled: window !== undefined && total > 0 && total <= maxSpans },
     ).data,
   )
-  const zoom = (by: number, at = 0.5): void => {
+  const zoom = (factor: number, position = 0.5): void => {
     if (window === undefined) return
-    const length = Math.max(shortestMs, (window.to - window.from) * by)
-    const from = window.from + (window.to - window.from - length) * at
+    const length = Math.max(minPeriodMs, (window.to - window.from) * factor)
+    const from = window.from + (window.to - window.from - length) * position
     onPeriod({ from, to: from + length })
   }
-  const pan = (by: number): void => {
+  const pan = (share: number): void => {
     if (window === undefined) return
-    const step = (window.to - window.from) * by
+    const step = (window.to - window.from) * share
     onPeriod({ from: window.from + step, to: window.to + step })
   }
   const lanes = shown?.lanes.slice(0, maxLanes) ?? []
-  const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
+  const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
   return (
     <section className={style.lanes} aria-label={t('activity.view.time')}>
       <div className={style.lanesBar}>
         <Button small look="quiet" aria-label={t('time.earlier')} onClick={() => pan(-0.5)}>
-          <ChevronLeft {...small} />
+          <ChevronLeft {...icon} />
         </Button>
         <Button small look="quiet" aria-label={t('time.later')} onClick={() => pan(0.5)}>
-          <ChevronRight {...small} />
+          <ChevronRight {...icon} />
         </Button>
         <Button small look="quiet" aria-label={t('time.in')} onClick={() => zoom(0.5)}>
-          <ZoomIn {...small} />
+          <ZoomIn {...icon} />
         </Button>
         <Button small look="quiet" aria-label={t('time.out')} onClick={() => zoom(2)}>
-          <ZoomOut {...small} />
+          <ZoomOut {...icon} />
         </Button>
         <Button small look="quiet" isOff={period === undefined} onClick={() => onPeriod(undefined)}>
-          <Maximize2 {...small} /> {t('time.whole')}
+          <Maximize2 {...icon} /> {t('time.whole')}
         </Button>
         <span className={style.count} role="status">
           {window !== undefined &&
@@ -130,7 +134,7 @@ export function Lanes({
               <li key={server ?? ''}>{server === null ? t('time.host') : <bdi>{server}</bdi>}</li>
             ))}
           </ul>
-          <Drawing
+          <LanesCanvas
             window={window}
             lanes={lanes}
             spans={spans}
@@ -146,14 +150,14 @@ export function Lanes({
   )
 }
 
-interface Hit {
+interface HitArea {
   readonly from: number
   readonly to: number
   readonly lane: number
   readonly event: number
 }
 
-function Drawing({
+function LanesCanvas({
   window,
   lanes,
   spans,
@@ -169,13 +173,13 @@ function Drawing({
   event: number | undefined
   label: string
   onPeriod: (period: Period) => void
-  onZoom: (by: number, at: number) => void
+  onZoom: (factor: number, position: number) => void
   onSelect: (event: number) => void
 }): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [width, setWidth] = useState(600)
   const [drag, setDrag] = useState<readonly [number, number]>()
-  const hits = useRef<Hit[]>([])
+  const hits = useRef<HitArea[]>([])
   const height = axisHeight + Math.max(1, lanes.length) * laneHeight
   useLayoutEffect(() => {
     const element = canvas.current?.parentElement
@@ -211,25 +215,29 @@ function Drawing({
       tint: colour('accent-tint'),
     }
     context.clearRect(0, 0, width, height)
-    const x = (ms: number): number => ((ms - window.from) / (window.to - window.from)) * width
+    const xOf = (ms: number): number => ((ms - window.from) / (window.to - window.from)) * width
     drawAxis(context, window, width, height, colours)
     hits.current = []
-    for (const [n, lane] of lanes.entries()) {
-      const top = axisHeight + n * laneHeight
+    for (const [index, lane] of lanes.entries()) {
+      const top = axisHeight + index * laneHeight
       context.fillStyle = colours.line
       context.fillRect(0, top + laneHeight - 1, width, 1)
-      const own = spans?.find(({ server }) => server === lane.server)
-      if (spans === undefined || own === undefined) drawBins(context, lane, top, width, colours)
+      const laneSpans = spans?.find(({ server }) => server === lane.server)
+      if (spans === undefined || laneSpans === undefined) drawBins(context, lane, top, width, colours)
       else
-        for (const { event: one, fromMs, toMs } of own.spans) {
-          const [left, right] = [x(fromMs), Math.max(x(toMs), x(fromMs) + 2)]
-          const isWire = one.kind === 'wire' || one.kind === 'http'
+        for (const { event: spanEvent, fromMs, toMs } of laneSpans.spans) {
+          const [left, right] = [xOf(fromMs), Math.max(xOf(toMs), xOf(fromMs) + 2)]
+          const isWire = spanEvent.kind === 'wire' || spanEvent.kind === 'http'
           context.fillStyle =
-            one.id === event ? colours.accent : one.status === 'error' ? colours.danger : colours.info
-          context.globalAlpha = one.id === event ? 1 : isWire ? 0.45 : 0.85
+            spanEvent.id === event
+              ? colours.accent
+              : spanEvent.status === 'error'
+                ? colours.danger
+                : colours.info
+          context.globalAlpha = spanEvent.id === event ? 1 : isWire ? 0.45 : 0.85
           context.fillRect(left, top + (isWire ? 18 : 6), right - left, isWire ? 8 : 10)
           context.globalAlpha = 1
-          hits.current.push({ from: left - 2, to: right + 2, lane: n, event: one.id })
+          hits.current.push({ from: left - 2, to: right + 2, lane: index, event: spanEvent.id })
         }
     }
     if (drag !== undefined) {
@@ -239,7 +247,7 @@ function Drawing({
       context.globalAlpha = 1
     }
   }, [window, lanes, spans, event, width, height, drag])
-  const at = (pointer: PointerEvent<HTMLCanvasElement>): number =>
+  const xOfPointer = (pointer: PointerEvent<HTMLCanvasElement>): number =>
     pointer.clientX - pointer.currentTarget.getBoundingClientRect().left
   const msAt = (x: number): number => window.from + (x / width) * (window.to - window.from)
   return (
@@ -250,24 +258,26 @@ function Drawing({
         aria-label={label}
         onPointerDown={(pointer) => {
           pointer.currentTarget.setPointerCapture(pointer.pointerId)
-          setDrag([at(pointer), at(pointer)])
+          setDrag([xOfPointer(pointer), xOfPointer(pointer)])
         }}
         onPointerMove={(pointer) => {
-          if (drag !== undefined) setDrag([drag[0], at(pointer)])
+          if (drag !== undefined) setDrag([drag[0], xOfPointer(pointer)])
         }}
         onPointerCancel={() => setDrag(undefined)}
         onPointerUp={(pointer) => {
           if (drag === undefined) return
           setDrag(undefined)
-          const end = at(pointer)
+          const end = xOfPointer(pointer)
           if (Math.abs(end - drag[0]) > 4) {
             const [from, to] = [msAt(Math.min(drag[0], end)), msAt(Math.max(drag[0], end))]
-            onPeriod({ from, to: Math.max(to, from + shortestMs) })
+            onPeriod({ from, to: Math.max(to, from + minPeriodMs) })
             return
           }
           const y = pointer.clientY - pointer.currentTarget.getBoundingClientRect().top
           const lane = Math.floor((y - axisHeight) / laneHeight)
-          const hit = hits.current.findLast((one) => one.lane === lane && one.from <= end && end <= one.to)
+          const hit = hits.current.findLast(
+            (area) => area.lane === lane && area.from <= end && end <= area.to,
+          )
           if (hit !== undefined) onSelect(hit.event)
         }}
         onWheel={(wheel) => {
@@ -294,25 +304,30 @@ function drawBins(
   width: number,
   colours: Colours,
 ): void {
-  const most = Math.max(1, ...events)
-  const step = width / events.length
-  for (const [n, count] of events.entries()) {
+  const maxCount = Math.max(1, ...events)
+  const binWidth = width / events.length
+  for (const [index, count] of events.entries()) {
     if (count === 0) continue
-    const room = laneHeight - 8
+    const maxHeight = laneHeight - 8
     // The square root keeps rare events visible beside frequent ones.
-    const height = Math.max(2, Math.sqrt(count / most) * room)
-    const wrong = Math.min(height, ((errors[n] ?? 0) / count) * height)
+    const height = Math.max(2, Math.sqrt(count / maxCount) * maxHeight)
+    const errorHeight = Math.min(height, ((errors[index] ?? 0) / count) * height)
     const bottom = top + laneHeight - 3
     context.fillStyle = colours.info
-    context.fillRect(n * step, bottom - height, Math.max(1, step - 0.5), height)
-    if (wrong > 0) {
+    context.fillRect(index * binWidth, bottom - height, Math.max(1, binWidth - 0.5), height)
+    if (errorHeight > 0) {
       context.fillStyle = colours.danger
-      context.fillRect(n * step, bottom - Math.max(2, wrong), Math.max(1, step - 0.5), Math.max(2, wrong))
+      context.fillRect(
+        index * binWidth,
+        bottom - Math.max(2, errorHeight),
+        Math.max(1, binWidth - 0.5),
+        Math.max(2, errorHeight),
+      )
     }
   }
 }
 
-const steps = [
+const tickSteps = [
   1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000, 300_000, 600_000,
   1_800_000, 3_600_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 604_800_000,
 ]
@@ -324,8 +339,8 @@ function drawAxis(
   height: number,
   colours: Colours,
 ): void {
-  const wanted = ((to - from) / width) * 110
-  const step = steps.find((one) => one >= wanted) ?? 2_592_000_000
+  const minStep = ((to - from) / width) * 110
+  const step = tickSteps.find((candidate) => candidate >= minStep) ?? 2_592_000_000
   context.font = `11px ${getComputedStyle(document.body).fontFamily}`
   context.textBaseline = 'middle'
   for (let ms = Math.ceil(from / step) * step; ms <= to; ms += step) {
@@ -333,16 +348,16 @@ function drawAxis(
     context.fillStyle = colours.line
     context.fillRect(Math.round(x), axisHeight - 6, 1, height - axisHeight + 6)
     context.fillStyle = colours.muted
-    const text = tickOf(ms, step)
+    const text = tickLabel(ms, step)
     const half = context.measureText(text).width / 2
     context.fillText(text, Math.max(0, Math.min(width - 2 * half, x - half)), 8)
   }
 }
 
-function tickOf(ms: number, step: number): string {
-  const at = new Date(ms)
+function tickLabel(ms: number, step: number): string {
+  const date = new Date(ms)
   if (step >= 86_400_000)
-    return at.toLocaleDateString(document.documentElement.lang, { month: 'short', day: 'numeric' })
-  const text = timeOf(at.toISOString())
+    return date.toLocaleDateString(document.documentElement.lang, { month: 'short', day: 'numeric' })
+  const text = timeOf(date.toISOString())
   return step < 1_000 ? text.slice(3) : step < 60_000 ? text.slice(0, 8) : text.slice(0, 5)
 }

@@ -12,7 +12,7 @@ import { cell, EventCells, KindIcon, timeOf, toneOf } from './event-row.tsx'
 import type { EventLog } from './log.ts'
 
 const liveMs = 2_000
-const maxInTree = 2_000
+const maxTreeNodes = 2_000
 
 export interface ViewProps {
   readonly filter: string
@@ -33,7 +33,7 @@ function useRowHeight(): number {
   return useSyncExternalStore(subscribe, () => narrow.matches) ? 52 : 30
 }
 
-/** Every event in a line, in the order in which they happened. */
+/** Lists every event in a line, in chronological order. */
 export function ListView({
   log,
   event,
@@ -44,18 +44,18 @@ export function ListView({
   const t = useText()
   const rowHeight = useRowHeight()
   const ids = log.ids ?? []
-  const selected = useMemo(() => placeOf(ids, event), [ids, event])
+  const selected = useMemo(() => indexOfId(ids, event), [ids, event])
   return (
     <EventGrid
       label={t('nav.activity')}
       count={ids.length}
       rowHeight={rowHeight}
-      keyAt={(place) => ids[place]}
+      keyAt={(index) => ids[index]}
       selected={selected}
       isFollowing={isFollowing}
       onWindow={useCallback((from: number, to: number) => log.show(from, to), [log])}
-      onSelect={(place) => {
-        const id = ids[place]
+      onSelect={(index) => {
+        const id = ids[index]
         if (id !== undefined) onSelect(id)
       }}
       onFollow={onFollow}
@@ -65,8 +65,8 @@ export function ListView({
         return true
       }}
     >
-      {(place) => {
-        const id = ids[place]
+      {(index) => {
+        const id = ids[index]
         const row = id === undefined ? undefined : log.row(id)
         return row === undefined ? (
           <span {...cell} className={style.loading} aria-busy="true">
@@ -80,8 +80,8 @@ export function ListView({
   )
 }
 
-/** The place of an id among ids that grow. */
-export function placeOf(ids: readonly number[], id: number | undefined): number {
+/** The index of an id in an ascending list; -1 if it is missing. */
+export function indexOfId(ids: readonly number[], id: number | undefined): number {
   if (id === undefined) return -1
   let [low, high] = [0, ids.length]
   while (low < high) {
@@ -92,37 +92,37 @@ export function placeOf(ids: readonly number[], id: number | undefined): number 
   return ids[low] === id ? low : -1
 }
 
-interface Branch {
+interface TreeRow {
   readonly event: TraceEvent
   readonly matched: boolean
   readonly depth: number
   readonly children: number
 }
 
-/** Events below what caused them. */
+/** Shows events as a tree, each below its cause. */
 export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: ViewProps): ReactNode {
   const t = useText()
   const rowHeight = useRowHeight()
   const { number } = useFormat()
   const { data } = useRead(
     'trace.tree',
-    { filter, limit: maxInTree },
+    { filter, limit: maxTreeNodes },
     { everyMs: isFollowing ? liveMs : undefined },
   )
   const [closed, setClosed] = useState<ReadonlySet<number>>(new Set())
   const branches = useMemo(() => {
-    const list: Branch[] = []
-    const visit = ({ event: own, matched, children }: TraceNode, depth: number): void => {
-      list.push({ event: own, matched, depth, children: children.length })
-      if (!closed.has(own.id)) for (const child of children) visit(child, depth + 1)
+    const list: TreeRow[] = []
+    const visit = ({ event: nodeEvent, matched, children }: TraceNode, depth: number): void => {
+      list.push({ event: nodeEvent, matched, depth, children: children.length })
+      if (!closed.has(nodeEvent.id)) for (const child of children) visit(child, depth + 1)
     }
     for (const node of plain<readonly TraceNode[] | undefined>(data) ?? []) visit(node, 0)
     return list
   }, [data, closed])
   if (data === undefined) return null
   const toggle = (id: number): void =>
-    setClosed((known) => {
-      const next = new Set(known)
+    setClosed((current) => {
+      const next = new Set(current)
       if (!next.delete(id)) next.add(id)
       return next
     })
@@ -132,16 +132,16 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
         label={t('activity.view.tree')}
         count={branches.length}
         rowHeight={rowHeight}
-        keyAt={(place) => branches[place]?.event.id}
-        selected={branches.findIndex(({ event: own }) => own.id === event)}
+        keyAt={(index) => branches[index]?.event.id}
+        selected={branches.findIndex(({ event: branchEvent }) => branchEvent.id === event)}
         isFollowing={isFollowing}
-        onSelect={(place) => {
-          const id = branches[place]?.event.id
+        onSelect={(index) => {
+          const id = branches[index]?.event.id
           if (id !== undefined) onSelect(id)
         }}
         onFollow={onFollow}
-        onKey={(key, place) => {
-          const branch = branches[place]
+        onKey={(key, index) => {
+          const branch = branches[index]
           if (branch === undefined || branch.children === 0) return false
           const isClosed = closed.has(branch.event.id)
           if ((key === 'ArrowLeft' && !isClosed) || (key === 'ArrowRight' && isClosed)) {
@@ -151,11 +151,11 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
           return false
         }}
       >
-        {(place) => {
-          const branch = branches[place]
+        {(index) => {
+          const branch = branches[index]
           if (branch === undefined) return null
-          const { event: own, depth, children, matched } = branch
-          const isClosed = closed.has(own.id)
+          const { event: branchEvent, depth, children, matched } = branch
+          const isClosed = closed.has(branchEvent.id)
           const Chevron = isClosed ? ChevronRight : ChevronDown
           return (
             <div className={style.branch} data-matched={matched} role="presentation">
@@ -168,20 +168,20 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
                     aria-label={t(isClosed ? 'activity.unfold' : 'activity.fold')}
                     onClick={(click) => {
                       click.stopPropagation()
-                      toggle(own.id)
+                      toggle(branchEvent.id)
                     }}
                   >
                     <Chevron size={14} strokeWidth={1.75} aria-hidden="true" />
                   </button>
                 )}
               </span>
-              <EventCells event={own} depth={depth} />
+              <EventCells event={branchEvent} depth={depth} />
             </div>
           )
         }}
       </EventGrid>
-      {data.length > 0 && branches.length >= maxInTree && (
-        <p className={style.note}>{t('activity.newest', { count: number(maxInTree) })}</p>
+      {data.length > 0 && branches.length >= maxTreeNodes && (
+        <p className={style.note}>{t('activity.newest', { count: number(maxTreeNodes) })}</p>
       )}
     </>
   )
@@ -189,7 +189,7 @@ export function TreeView({ filter, event, isFollowing, onSelect, onFollow }: Vie
 
 const rawHeight = 84
 
-/** Messages as they crossed the wire, requests with their responses. */
+/** Shows raw messages, requests with their responses. */
 export function RawView({
   log,
   event,
@@ -201,29 +201,32 @@ export function RawView({
   const outcome = useOutcome()
   const ids = log.ids ?? []
   const [[from, to], setWindow] = useState<readonly [number, number]>([0, 0])
-  const wanted = ids.slice(Math.floor(from / 20) * 20, Math.ceil(to / 20) * 20)
+  const visibleIds = ids.slice(Math.floor(from / 20) * 20, Math.ceil(to / 20) * 20)
   const pairs = plain<readonly TracePair[] | undefined>(
-    useRead('trace.pairs', { filter: `id:${wanted.join(',')}`, limit: 200 }, { enabled: wanted.length > 0 })
-      .data,
+    useRead(
+      'trace.pairs',
+      { filter: `id:${visibleIds.join(',')}`, limit: 200 },
+      { enabled: visibleIds.length > 0 },
+    ).data,
   )
-  const known = useMemo(() => {
-    const all = new Map<number, unknown>()
+  const payloads = useMemo(() => {
+    const byId = new Map<number, unknown>()
     for (const { message, answer } of pairs ?? []) {
-      all.set(message.id, message.payload)
-      if (answer !== undefined) all.set(answer.id, answer.payload)
+      byId.set(message.id, message.payload)
+      if (answer !== undefined) byId.set(answer.id, answer.payload)
     }
-    return all
+    return byId
   }, [pairs])
-  const [last, setLast] = useState(known)
-  // What was shown stays until the next window is there.
-  if (known.size > 0 && known !== last) setLast(known)
+  const [previous, setPrevious] = useState(payloads)
+  // The previous payloads are shown until the next window is loaded.
+  if (payloads.size > 0 && payloads !== previous) setPrevious(payloads)
   return (
     <EventGrid
       label={t('activity.view.raw')}
       count={ids.length}
       rowHeight={rawHeight}
-      keyAt={(place) => ids[place]}
-      selected={placeOf(ids, event)}
+      keyAt={(index) => ids[index]}
+      selected={indexOfId(ids, event)}
       isFollowing={isFollowing}
       onWindow={useCallback(
         (begin: number, end: number) => {
@@ -232,14 +235,14 @@ export function RawView({
         },
         [log],
       )}
-      onSelect={(place) => {
-        const id = ids[place]
+      onSelect={(index) => {
+        const id = ids[index]
         if (id !== undefined) onSelect(id)
       }}
       onFollow={onFollow}
     >
-      {(place) => {
-        const id = ids[place] ?? 0
+      {(index) => {
+        const id = ids[index] ?? 0
         const row = log.row(id)
         if (row === undefined)
           return (
@@ -247,7 +250,7 @@ export function RawView({
               …
             </span>
           )
-        const payload = known.get(id) ?? last.get(id)
+        const payload = payloads.get(id) ?? previous.get(id)
         return (
           <div className={style.raw} role="presentation" data-direction={row.direction ?? ''}>
             <span {...cell} className={style.rawHead}>
@@ -255,9 +258,9 @@ export function RawView({
               <span className={style.time}>{timeOf(row.at)}</span>
               <bdi>{row.server}</bdi>
               <strong>
-                <Foreign text={foreign(row.method ?? row.kind)} inline most={60} />
+                <Foreign text={foreign(row.method ?? row.kind)} inline maxCharacters={60} />
               </strong>
-              {row.rpcId !== null && <Foreign text={foreign(`id ${row.rpcId}`)} inline most={40} />}
+              {row.rpcId !== null && <Foreign text={foreign(`id ${row.rpcId}`)} inline maxCharacters={40} />}
               <span className={style.status} data-tone={toneOf(row)}>
                 {row.status !== null && outcome(row.status)}
               </span>
@@ -267,7 +270,7 @@ export function RawView({
                 <Foreign
                   text={foreign(typeof payload === 'string' ? payload : (JSON.stringify(payload) ?? ''))}
                   inline
-                  most={400}
+                  maxCharacters={400}
                 />
               )}
             </span>
@@ -278,7 +281,7 @@ export function RawView({
   )
 }
 
-/** What the events come to: by method and by model. */
+/** Statistics of the events by method and by model. */
 export function StatsView({ filter }: { filter: string }): ReactNode {
   const t = useText()
   const { number, duration } = useFormat()
@@ -287,8 +290,8 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
   )
   const counters = useRead('trace.counters', {}, { everyMs: 5_000 }).data
   if (stats === undefined) return null
-  const most = Math.max(1, ...stats.methods.map(({ count }) => count))
-  const slowest = Math.max(1, ...stats.methods.map(({ p95Ms }) => p95Ms ?? 0))
+  const maxCount = Math.max(1, ...stats.methods.map(({ count }) => count))
+  const maxP95Ms = Math.max(1, ...stats.methods.map(({ p95Ms }) => p95Ms ?? 0))
   return (
     <div className={style.stats}>
       {counters !== undefined && (
@@ -342,11 +345,11 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
                   </td>
                   <td>
                     <code>
-                      <Foreign text={foreign(method)} inline most={80} />
+                      <Foreign text={foreign(method)} inline maxCharacters={80} />
                     </code>
                   </td>
                   <td>
-                    <Bar share={count / most} tone="info" />
+                    <Bar share={count / maxCount} tone="info" />
                     {number(count)}
                   </td>
                   <td data-number data-tone={errors > 0 ? 'danger' : undefined}>
@@ -356,7 +359,7 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
                   <td>
                     {p95Ms !== null && (
                       <>
-                        <Bar share={p95Ms / slowest} tone="warn" />
+                        <Bar share={p95Ms / maxP95Ms} tone="warn" />
                         {duration(p95Ms)}
                       </>
                     )}

@@ -9,12 +9,12 @@ import { QuestionCard } from '../questions/question-card.tsx'
 import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
 import { Badge, Button, Note } from '../ui/ui.tsx'
+import { appHostContext, useAppHostContext } from './app-host-context.ts'
 import style from './apps.module.css'
-import { surroundings, useSurroundings } from './surroundings.ts'
 
 /** The origins of the frames of apps, with an asterisk: `http://*.localhost:7421`. Empty where the host serves none. */
 const apps = document.querySelector<HTMLMetaElement>('meta[name=apps]')?.content ?? ''
-/** As the server of the frames has it. */
+/** The same value as in `server/app-pages.ts`. */
 const sandbox = 'allow-scripts allow-same-origin allow-forms'
 const features = {
   camera: 'camera',
@@ -23,9 +23,9 @@ const features = {
   clipboardWrite: 'clipboard-write',
 } as const
 /** Pixels. */
-const firstHeight = 240
+const initialHeight = 240
 const maxHeight = 640
-const leastHeight = 40
+const minHeight = 40
 
 export interface AppViewProps {
   /** The name of the tool in the catalog. */
@@ -33,7 +33,7 @@ export interface AppViewProps {
   /** The page, as the tool's definition names it. */
   readonly uri: string
   readonly server: string
-  /** The conversation of the call, which shows the questions of the app then. */
+  /** The conversation of the call; it shows the questions of the app. */
   readonly conversation?: string | undefined
   /** The activity row of the call. */
   readonly activity?: number | undefined
@@ -141,8 +141,8 @@ function Failed({
   const isBlocked = error instanceof HostError && isMembers(error.data) && error.data['blocked'] === true
   const ask = async (): Promise<void> => {
     const consents = await client.call('apps.consents', {})
-    const known = consents.filter((one) => one.server === server && one.uri === uri)
-    await Promise.all(known.map(({ identity }) => client.call('apps.forget', { identity, uri })))
+    const stored = consents.filter((consent) => consent.server === server && consent.uri === uri)
+    await Promise.all(stored.map(({ identity }) => client.call('apps.forget', { identity, uri })))
     onAgain()
   }
   return (
@@ -165,14 +165,14 @@ function isAbout({ question }: QuestionRow, server: string, uri: string): boolea
   return question.kind === 'app' && question.cause.server === server && plainText(question.app.uri) === uri
 }
 
-/** Open questions, in the layer of the host, where no app draws. */
+/** Open questions, outside the frame of the app. */
 function Questions({ about }: { about: (row: QuestionRow) => boolean }): ReactNode {
   const inbox = useTopic('inbox')
   const open = [...(inbox?.values() ?? [])].filter((row) => row.state === 'open' && about(row))
   return open.map((row) => <InView key={row.id} row={row} />)
 }
 
-/** A question that comes into view, since it can be answered only when all of it was seen. */
+/** Scrolls a question into view, since it can be answered only once it was completely visible. */
 function InView({ row }: { row: QuestionRow }): ReactNode {
   const card = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -199,8 +199,8 @@ function Frame({
   const frame = useRef<HTMLIFrameElement>(null)
   const box = useRef<HTMLDivElement>(null)
   const bridge = useRef<AppBridge>(undefined)
-  const given = useRef<{ input?: unknown; result?: unknown; cancelled?: unknown }>({})
-  const [height, setHeight] = useState(firstHeight)
+  const sent = useRef<{ input?: unknown; result?: unknown; cancelled?: unknown }>({})
+  const [height, setHeight] = useState(initialHeight)
   const [mode, setMode] = useState<AppDisplayMode>('inline')
   const [isReady, setReady] = useState(false)
   const shown = useRef(mode)
@@ -217,24 +217,24 @@ function Frame({
     const appBridge = new AppBridge({
       page,
       host: { name: 'jackfield', version: '0.1.0', title: 'Jackfield' },
-      context: surroundings(box.current, 'inline', maxHeight),
+      context: appHostContext(box.current, 'inline', maxHeight),
       post: (message) => frame.current?.contentWindow?.postMessage(message, origin),
       request: (method, params) => client.call('apps.request', { id: page.id, method, params }),
       onReady: () => setReady(true),
       onSize: (size) => {
         if (size.height !== undefined)
-          setHeight(Math.min(maxHeight, Math.max(leastHeight, Math.ceil(size.height))))
+          setHeight(Math.min(maxHeight, Math.max(minHeight, Math.ceil(size.height))))
       },
-      onDisplayMode: (wanted) => {
-        // An app covers the rest of the page only after a click, and never the bar that says whose it is.
-        if (wanted === 'fullscreen' && !navigator.userActivation.isActive) return shown.current
-        setMode(wanted)
-        return wanted
+      onDisplayMode: (requestedMode) => {
+        // Fullscreen needs a click of the user, and never covers the bar with the name of the server.
+        if (requestedMode === 'fullscreen' && !navigator.userActivation.isActive) return shown.current
+        setMode(requestedMode)
+        return requestedMode
       },
       onClose: () => void closing.current(),
     })
     bridge.current = appBridge
-    given.current = {}
+    sent.current = {}
     const receive = ({ source, origin: from, data }: MessageEvent<unknown>): void => {
       if (source !== null && source === frame.current?.contentWindow && from === origin)
         appBridge.receive(data)
@@ -245,14 +245,14 @@ function Frame({
   useEffect(() => {
     const { current } = bridge
     if (current === undefined) return
-    const before = given.current
+    const before = sent.current
     if (before.input === undefined) current.toolInput(input)
     if (result !== undefined && before.result === undefined) current.toolResult(result)
     if (cancelled !== undefined && before.cancelled === undefined && result === undefined)
       current.toolCancelled(cancelled)
-    given.current = { input, result: result ?? before.result, cancelled: cancelled ?? before.cancelled }
+    sent.current = { input, result: result ?? before.result, cancelled: cancelled ?? before.cancelled }
   }, [input, result, cancelled])
-  useSurroundings(box, mode, maxHeight, (change) => bridge.current?.contextChanged(change))
+  useAppHostContext(box, mode, maxHeight, (change) => bridge.current?.contextChanged(change))
   const isFull = mode === 'fullscreen'
   useEffect(() => {
     if (!isFull) return
@@ -260,7 +260,7 @@ function Frame({
       if (event.key === 'Escape') setMode('inline')
     }
     addEventListener('keydown', onKey)
-    const restore = uncontain(box.current)
+    const restore = removeContainment(box.current)
     return () => {
       removeEventListener('keydown', onKey)
       restore()
@@ -271,7 +271,8 @@ function Frame({
       <header className={style.bar}>
         <Badge name={page.server} identity={page.server} />
         <span className={style.title}>
-          <bdi>{page.server}</bdi> · <Foreign text={foreign(page.title ?? page.uri)} most={80} inline />
+          <bdi>{page.server}</bdi> ·{' '}
+          <Foreign text={foreign(page.title ?? page.uri)} maxCharacters={80} inline />
         </span>
         <Button
           small
@@ -315,15 +316,15 @@ function Frame({
   )
 }
 
-/** Takes the containment off what is around an element, which would keep it from covering the window; gives what undoes it. */
-function uncontain(element: HTMLElement | null): () => void {
+/** Removes `content-visibility` of ancestors, which would prevent an element from covering the window. Returns a function that restores it. */
+function removeContainment(element: HTMLElement | null): () => void {
   const changed: HTMLElement[] = []
-  for (let around = element; around !== null; around = around.parentElement) {
-    if (getComputedStyle(around).contentVisibility === 'visible') continue
-    around.style.contentVisibility = 'visible'
-    changed.push(around)
+  for (let ancestor = element; ancestor !== null; ancestor = ancestor.parentElement) {
+    if (getComputedStyle(ancestor).contentVisibility === 'visible') continue
+    ancestor.style.contentVisibility = 'visible'
+    changed.push(ancestor)
   }
   return () => {
-    for (const around of changed) around.style.contentVisibility = ''
+    for (const ancestor of changed) ancestor.style.contentVisibility = ''
   }
 }

@@ -8,12 +8,12 @@ import { Button } from '../ui/ui.tsx'
 import { AppView } from './app-view.tsx'
 import style from './apps.module.css'
 
-/** Apps of a conversation that open by themselves. */
-const maxByThemselves = 3
+/** Maximum number of apps of a conversation that open automatically. */
+const maxAutoOpened = 3
 
-let openByThemselves = 0
+let autoOpened = 0
 
-/** The app of a call, if its tool has one. It opens by itself where the call is new, and otherwise on a click. */
+/** The app of a call, if its tool has one. It opens automatically for a new call, otherwise on a click. */
 export function CallApp({
   name,
   input,
@@ -34,17 +34,19 @@ export function CallApp({
 }): ReactNode {
   const t = useText()
   const tools = useRead('catalog.tools', {}).data
-  const meant = meantBy(name, input)
-  const entry = plain<CatalogTool[] | undefined>(tools)?.find((one) => one.name === meant.name)
+  const calledTool = resolveCalledTool(name, input)
+  const entry = plain<CatalogTool[] | undefined>(tools)?.find(
+    (candidate) => candidate.name === calledTool.name,
+  )
   const uri = entry && appOf(entry.tool)
   const [isOpen, setOpen] = useState(false)
   const hasApp = uri !== undefined
   useEffect(() => {
-    if (!isNew || !hasApp || openByThemselves >= maxByThemselves) return
-    openByThemselves += 1
+    if (!isNew || !hasApp || autoOpened >= maxAutoOpened) return
+    autoOpened += 1
     setOpen(true)
     return () => {
-      openByThemselves -= 1
+      autoOpened -= 1
     }
   }, [isNew, hasApp])
   if (entry === undefined || uri === undefined) return null
@@ -63,20 +65,23 @@ export function CallApp({
       server={entry.server}
       conversation={conversation}
       activity={activity}
-      input={meant.input}
+      input={calledTool.input}
       result={isResult(result) ? result : undefined}
       cancelled={cancelled}
     />
   )
 }
 
-/** The call that a `call_tool` of the tool search stands for. */
-function meantBy(name: string, input: unknown): { name: string; input: Readonly<Record<string, unknown>> } {
-  const given = isRecord(input) ? input : {}
-  const { name: inner, arguments: args = {} } = given
+/** The tool and arguments of a call; those inside of a `call_tool` of the tool search. */
+function resolveCalledTool(
+  name: string,
+  input: unknown,
+): { name: string; input: Readonly<Record<string, unknown>> } {
+  const parameters = isRecord(input) ? input : {}
+  const { name: inner, arguments: args = {} } = parameters
   return name === 'call_tool' && typeof inner === 'string' && isRecord(args)
     ? { name: inner, input: args }
-    : { name, input: given }
+    : { name, input: parameters }
 }
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,7 +1,7 @@
 import type { AttachedCopy, AttachResult, CopyDiff, Inclusion } from '@jackfield/host/browser'
 import { FileText, RotateCw, X } from 'lucide-react'
 import { type ReactNode, useDeferredValue, useEffect, useState } from 'react'
-import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Diff, Foreign, HostText } from '../text/foreign.tsx'
@@ -10,22 +10,25 @@ import { ServerBadge } from '../text/server-badge.tsx'
 import { Button, Note, Search, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
-type Copy = Wire<AttachedCopy>
+type AttachedResource = Wire<AttachedCopy>
 type Ref = { readonly server: string; readonly uri: string }
 
 const budgets = [2_000, 4_000, 8_000, 16_000, 32_000]
-const refOf = ({ server, uri }: Pick<Copy, 'server' | 'uri'>): Ref => ({ server, uri: plainText(uri) })
+const refOf = ({ server, uri }: Pick<AttachedResource, 'server' | 'uri'>): Ref => ({
+  server,
+  uri: plainText(uri),
+})
 const keyOf = ({ server, uri }: Ref): string => JSON.stringify([server, uri])
 
-/** Resources that go along with a conversation: chosen ones, and automatic ones with the reason of each. */
+/** The resources of a conversation: chosen ones, and automatically included ones with a reason each. */
 export function AttachedSection({
   conversation,
   waiting,
   isPicking,
 }: {
   conversation: string
-  /** Those that the model was not given yet. */
-  waiting: readonly Copy[]
+  /** Resources that were not sent to the model yet. */
+  waiting: readonly AttachedResource[]
   isPicking: boolean
 }): ReactNode {
   const t = useText()
@@ -41,7 +44,7 @@ export function AttachedSection({
   useEffect(() => {
     if (isPicking) setOpen(true)
   }, [isPicking])
-  const include = useAct(async () => {
+  const include = useAction(async () => {
     setInclusion(wire(await client.call('library.include', { conversation, budget })))
     refetch()
   })
@@ -95,9 +98,9 @@ export function AttachedSection({
             value={budget}
             onChange={({ target }) => setBudget(Number(target.value))}
           >
-            {budgets.map((one) => (
-              <option key={one} value={one}>
-                {compact(one)}
+            {budgets.map((option) => (
+              <option key={option} value={option}>
+                {compact(option)}
               </option>
             ))}
           </select>
@@ -112,7 +115,7 @@ export function AttachedSection({
   )
 }
 
-/** What came of the automatic ones: how much of the budget they take, and why others are left out. */
+/** The result of automatic inclusion: the used budget, and the reasons for omitted resources. */
 function Included({
   inclusion: { included, left, tokens, budget },
 }: {
@@ -135,7 +138,8 @@ function Included({
           <ul>
             {left.map(({ server, uri, reason }) => (
               <li key={`${server} ${plainText(uri)}`}>
-                <Foreign text={uri} most={80} inline />: <HostText text={reason} most={200} inline />
+                <Foreign text={uri} maxCharacters={80} inline />:{' '}
+                <HostText text={reason} maxCharacters={200} inline />
               </li>
             ))}
           </ul>
@@ -152,7 +156,7 @@ function Attached({
   onChanged,
 }: {
   conversation: string
-  copy: Copy
+  copy: AttachedResource
   isWaiting: boolean
   onChanged: () => void
 }): ReactNode {
@@ -170,7 +174,7 @@ function Attached({
       <div className={style.copyLine}>
         <FileText size={14} aria-hidden="true" />
         <span className={style.cut} title={plainText(copy.uri).slice(0, 200)}>
-          <Foreign text={copy.title} most={60} inline />
+          <Foreign text={copy.title} maxCharacters={60} inline />
         </span>
         <small>{compact(copy.tokens)}</small>
         <button
@@ -187,7 +191,7 @@ function Attached({
         {copy.because !== undefined && (
           <>
             {' '}
-            · {t('context.automatic')}: <HostText text={copy.because} most={160} inline />
+            · {t('context.automatic')}: <HostText text={copy.because} maxCharacters={160} inline />
           </>
         )}
       </p>
@@ -197,7 +201,7 @@ function Attached({
           <Button
             small
             onClick={() =>
-              void client.call('library.diff', { conversation, ref }).then((one) => setDiff(wire(one)))
+              void client.call('library.diff', { conversation, ref }).then((result) => setDiff(wire(result)))
             }
           >
             {t('context.diff')}
@@ -236,7 +240,7 @@ function Difference({ pieces }: { pieces: NonNullable<Wire<CopyDiff>['pieces']> 
 /** Rows that are shown; a search narrows them. */
 const maxRows = 200
 
-/** Chooses resources of all servers; what is chosen is attached at once. */
+/** Searches resources of all servers; a chosen one is attached immediately. */
 function Picker({
   conversation,
   copies,
@@ -244,7 +248,7 @@ function Picker({
   onChanged,
 }: {
   conversation: string
-  copies: readonly Copy[]
+  copies: readonly AttachedResource[]
   onDone: () => void
   onChanged: () => void
 }): ReactNode {
@@ -275,7 +279,7 @@ function Picker({
   const shown = rows.slice(0, maxRows)
   const forPerson = ({ resource: { annotations } }: (typeof rows)[number]): boolean =>
     annotations?.audience?.length === 1 && annotations.audience[0] === 'user'
-  const choosable = shown.filter((row) => !forPerson(row))
+  const selectable = shown.filter((row) => !forPerson(row))
   const toggle = (refs: readonly Ref[], isOn: boolean): void => {
     const next = new Map(chosen)
     for (const ref of refs)
@@ -283,14 +287,14 @@ function Picker({
       else next.delete(keyOf(ref))
     setChosen(next)
   }
-  const attach = useAct(async () => {
+  const attach = useAction(async () => {
     const attached = await client.call('library.attach', { conversation, refs: [...chosen.values()] })
     setResult(wire(attached))
     setChosen(new Map())
     onChanged()
     if (attached.failed.length === 0 && attached.withheld.length === 0) onDone()
   })
-  const isAll = choosable.length > 0 && choosable.every(({ ref }) => chosen.has(keyOf(ref)))
+  const isAll = selectable.length > 0 && selectable.every(({ ref }) => chosen.has(keyOf(ref)))
   return (
     <div className={style.picker}>
       <Search
@@ -305,13 +309,13 @@ function Picker({
           checked={isAll}
           onChange={({ target }) =>
             toggle(
-              choosable.map(({ ref }) => ref),
+              selectable.map(({ ref }) => ref),
               target.checked,
             )
           }
           data-act="all"
         />
-        <span>{t('context.all', { count: choosable.length })}</span>
+        <span>{t('context.all', { count: selectable.length })}</span>
       </label>
       <ul className={style.picks}>
         {shown.map((row) => (
@@ -325,7 +329,7 @@ function Picker({
               />
               <ServerBadge name={row.server} />
               <span className={style.cut}>
-                <Foreign text={row.resource.title ?? row.resource.name} most={60} inline />
+                <Foreign text={row.resource.title ?? row.resource.name} maxCharacters={60} inline />
               </span>
               <small>{forPerson(row) ? t('context.forPerson') : row.server}</small>
             </label>
@@ -335,7 +339,7 @@ function Picker({
       {attach.error !== undefined && <ErrorNote error={attach.error} />}
       {[...(result?.failed ?? []), ...(result?.withheld ?? [])].map(({ server, uri, reason }) => (
         <Note key={`${server} ${plainText(uri)}`} tone="warn" live>
-          <Foreign text={uri} most={80} inline />: <HostText text={reason} most={300} />
+          <Foreign text={uri} maxCharacters={80} inline />: <HostText text={reason} maxCharacters={300} />
         </Note>
       ))}
       <div className={style.choices}>

@@ -15,7 +15,7 @@ import {
 import { type ReactNode, useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import { CallApp } from '../apps/call-app.tsx'
-import { useAct, useHost, useNow, useRead } from '../data/host.tsx'
+import { useAction, useHost, useNow, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
@@ -62,7 +62,7 @@ const icons = {
   done: { Icon: CircleCheck, tone: 'ok' },
 } as const
 
-/** Calls of a message run one after another; those of an earlier process have no row. */
+/** The state of a call. Calls of a message run one after another; calls of an earlier process have no row. */
 function stateOf(call: CallRow | undefined, result: unknown, waits: boolean, isBusy: boolean): State {
   if (call?.denied === true) return 'denied'
   if (call?.cancelled === true) return 'cancelled'
@@ -73,7 +73,7 @@ function stateOf(call: CallRow | undefined, result: unknown, waits: boolean, isB
   return isBusy ? 'next' : 'lost'
 }
 
-/** One call as a row: what is called with what, how far it is, and what came of it. `waits`: for an answer of the person. */
+/** One call as a row: tool, arguments, state and result. `waits`: whether it waits for an answer of the user. */
 export function Call({
   conversation,
   use,
@@ -93,16 +93,17 @@ export function Call({
   const { duration } = useFormat()
   const [isOpen, setOpen] = useState(false)
   const tools = useRead('catalog.tools', {}).data
-  const known = tools?.find(({ name }) => plainText(name) === use.name)
+  const entry = tools?.find(({ name }) => plainText(name) === use.name)
   const state = stateOf(call, result, waits, isBusy)
   const isRunning = state === 'running' || state === 'asked'
   const { Icon, tone } = icons[state]
-  // Of a call that outlived its turn, the turn has only the note that there is no result yet.
+  // The turn of a call that finished later has only a note that there is no result yet.
   const isLate = call?.state === 'done' && (call.question !== undefined || call.task !== undefined)
   const content = contentOf(isLate && call.result !== undefined ? call : result)
   const reason = firstLine(content)
-  const given = call?.result?.content
-  const isShortened = given !== undefined && JSON.stringify(given).length > JSON.stringify(content).length
+  const fullContent = call?.result?.content
+  const isShortened =
+    fullContent !== undefined && JSON.stringify(fullContent).length > JSON.stringify(content).length
   return (
     <div className={style.call} data-state={state}>
       <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -113,12 +114,12 @@ export function Call({
             className={`${uiStyle[tone]} ${state === 'running' ? style.turning : ''}`}
             aria-label={t(`call.${state}`)}
           />
-          {known !== undefined && <ServerBadge name={known.server} />}
+          {entry !== undefined && <ServerBadge name={entry.server} />}
           <span className={style.tool}>
-            <Foreign text={known?.tool.name ?? foreign(use.name)} most={80} inline />
+            <Foreign text={entry?.tool.name ?? foreign(use.name)} maxCharacters={80} inline />
           </span>
           <span className={style.arguments}>
-            <Foreign text={foreign(briefly(use.input))} most={160} inline />
+            <Foreign text={foreign(briefly(use.input))} maxCharacters={160} inline />
           </span>
           <span className={style.outcome}>
             {state === 'done' && <Brief content={content} />}
@@ -140,7 +141,7 @@ export function Call({
                   {isShortened && (
                     <>
                       {' '}
-                      {t('call.given')} <Tokens content={given} />
+                      {t('call.given')} <Tokens content={fullContent} />
                     </>
                   )}
                 </h3>
@@ -158,8 +159,8 @@ export function Call({
                   {t('card.activity', { id: call.activity })}
                 </Link>
               )}
-              {known !== undefined && (
-                <Link href={routes.tool.to(known.server, plainText(known.tool.name), inputOf(use))}>
+              {entry !== undefined && (
+                <Link href={routes.tool.to(entry.server, plainText(entry.tool.name), inputOf(use))}>
                   {t('call.again')}
                 </Link>
               )}
@@ -169,7 +170,7 @@ export function Call({
       </details>
       {state === 'failed' && !isOpen && reason !== undefined && (
         <p className={style.reason}>
-          <Foreign text={foreign(reason)} most={200} inline />
+          <Foreign text={foreign(reason)} maxCharacters={200} inline />
         </p>
       )}
       {isRunning && call !== undefined && <Running conversation={conversation} call={call} waits={waits} />}
@@ -191,7 +192,7 @@ export function Call({
   )
 }
 
-/** What a call waits for, and how far it is. */
+/** What a call waits for, and its progress. */
 function Running({
   conversation,
   call,
@@ -205,7 +206,7 @@ function Running({
   const { duration, number } = useFormat()
   const { client } = useHost()
   const { id } = call
-  const cancel = useAct(
+  const cancel = useAction(
     useCallback(
       () => client.call('conversations.cancelCall', { id: conversation, call: id }),
       [client, conversation, id],
@@ -224,7 +225,7 @@ function Running({
       )}
       <span>
         {waits ? t('call.waitsForYou') : sent !== true ? t('call.waitsForServer') : null}
-        {progress?.message !== undefined && <Foreign text={progress.message} most={120} inline />}
+        {progress?.message !== undefined && <Foreign text={progress.message} maxCharacters={120} inline />}
         {progress !== undefined && (
           <>
             {' '}
@@ -253,14 +254,14 @@ function Running({
   )
 }
 
-/** The first line of the first text of a result; undefined where there is none. */
+/** The first line of the first text of a result; undefined if there is none. */
 function firstLine(content: unknown): string | undefined {
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]
   const [line = ''] = (blocks.find(isTextBlock)?.text ?? '').trimStart().split('\n', 1)
   return line === '' ? undefined : line
 }
 
-/** The beginning of a result in a line. */
+/** The beginning of a result in one line. */
 function Brief({ content }: { content: unknown }): ReactNode {
   const { number } = useFormat()
   const t = useText()
@@ -276,7 +277,7 @@ function Brief({ content }: { content: unknown }): ReactNode {
 function Short({ text }: { text: ForeignText }): ReactNode {
   return (
     <span className={style.brief}>
-      <Foreign text={text} most={48} inline />
+      <Foreign text={text} maxCharacters={48} inline />
     </span>
   )
 }

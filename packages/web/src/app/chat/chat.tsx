@@ -1,7 +1,7 @@
 import { Plus } from 'lucide-react'
 import { type ReactNode, useCallback } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useAct, useHost, useTopic } from '../data/host.tsx'
+import { useAction, useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -16,7 +16,7 @@ export default function Chat({ conversation }: { conversation?: string }): React
   const { client } = useHost()
   const servers = useTopic('servers')
   const [, navigate] = useLocation()
-  const begin = useAct(
+  const begin = useAction(
     useCallback(async () => {
       const id = await client.call('conversations.open', {})
       navigate(routes.chat.to(id))

@@ -2,7 +2,7 @@ import { useLocation } from 'wouter'
 import { useHost } from '../data/host.tsx'
 import { routes } from '../routes.ts'
 import { useDock } from '../shell/dock-state.ts'
-import type { ConversationDialogKind } from './conversation-acts.tsx'
+import type { ConversationDialogKind } from './conversation-dialog.tsx'
 
 /** A command of the composer, written after a slash. */
 export interface ChatCommand {
@@ -20,7 +20,7 @@ export interface ChatCommand {
     | 'inbox'
     | 'log'
     | 'delete'
-  /** The id of what it does, in a few words. */
+  /** The id of its description. */
   readonly text: string
 }
 
@@ -41,14 +41,14 @@ export const commands: readonly ChatCommand[] = [
   { name: 'delete', text: 'command.delete' },
 ]
 
-/** The command that a text is, with the words after it; undefined where it is something to say. */
+/** Parses a command with its arguments; undefined if the text is a message. */
 export function commandIn(text: string): { command: ChatCommand; rest: string } | undefined {
   const [, name, rest = ''] = /^\/(\w+)(?:\s+(.*))?$/.exec(text.trim()) ?? []
-  const command = commands.find((one) => one.name === name)
+  const command = commands.find((candidate) => candidate.name === name)
   return command === undefined ? undefined : { command, rest: rest.trim() }
 }
 
-/** Runs commands of the composer. `onDialog`: for those that ask something first. */
+/** Runs commands of the composer. `onDialog`: called for commands that need a dialog. */
 export function useCommands(
   id: string,
   onDialog: (dialog: ConversationDialogKind) => void,
@@ -60,10 +60,10 @@ export function useCommands(
   return ({ name }, rest) => {
     switch (name) {
       case 'new':
-        client.call('conversations.open', {}).then((made) => navigate(routes.chat.to(made)), onFailed)
+        client.call('conversations.open', {}).then((created) => navigate(routes.chat.to(created)), onFailed)
         return
       case 'fork':
-        client.call('conversations.fork', { id }).then((made) => navigate(routes.chat.to(made)), onFailed)
+        client.call('conversations.fork', { id }).then((fork) => navigate(routes.chat.to(fork)), onFailed)
         return
       case 'model':
         client.call('conversations.setModel', { id, model: rest }).catch(onFailed)

@@ -16,17 +16,17 @@ import { loaded } from '../ui/loaded.tsx'
 import { Button, Key } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { commandIn, useCommands } from './commands.ts'
-import type { ConversationDialogKind } from './conversation-acts.tsx'
+import type { ConversationDialogKind } from './conversation-dialog.tsx'
 import { type Choice, replaceWord, type Suggestion, useSuggestions, wordAt } from './suggestions.ts'
 
 const PromptForm = loaded(() => import('./prompt-form.tsx'))
 
 type QueuedRow = Extract<Wire<ConversationRow>, { kind: 'queued' }>
 
-/** Copies that are shown above the text; the others are counted. */
+/** Maximum number of attached resources shown above the text; the others are counted. */
 const maxChips = 6
 
-/** What is said next. It shares no state with the transcript. */
+/** The input for the next message. It shares no state with the transcript, which renders often. */
 export function Composer({
   id,
   isNew,
@@ -41,7 +41,7 @@ export function Composer({
   isNew: boolean
   isBusy: boolean
   queued: readonly QueuedRow[]
-  /** What goes along with the next message. */
+  /** Resources that are attached to the next message. */
   attached: readonly Wire<AttachedCopy>[]
   onEditLast: () => void
   onDialog: (dialog: ConversationDialogKind) => void
@@ -53,7 +53,7 @@ export function Composer({
   const list = useId()
   const [text, setText, forget] = useDraft(`${id}.composer`, '', isText)
   const [caret, setCaret] = useState(0)
-  const [at, setAt] = useState(0)
+  const [activeIndex, setActiveIndex] = useState(0)
   const [isClosed, setClosed] = useState(false)
   const [prompt, setPrompt] = useState<Extract<Choice, { prompt: unknown }>['prompt']>()
   const [error, setError] = useState<Error>()
@@ -63,22 +63,22 @@ export function Composer({
   const failed = (reason: unknown): void =>
     setError(reason instanceof Error ? reason : new Error(String(reason)))
   const runCommand = useCommands(id, onDialog, failed)
-  const wanted = new URLSearchParams(useSearch()).get('prompt')
+  const requestedPrompt = new URLSearchParams(useSearch()).get('prompt')
   const [, navigate] = useLocation()
-  const prompts = useRead('library.prompts', {}, { enabled: wanted !== null }).data
+  const prompts = useRead('library.prompts', {}, { enabled: requestedPrompt !== null }).data
   useEffect(() => {
-    const prompt = prompts?.find(({ command }) => plainText(command) === wanted)
+    const prompt = prompts?.find(({ command }) => plainText(command) === requestedPrompt)
     if (prompt === undefined) return
     setPrompt(prompt)
     navigate(routes.chat.to(id), { replace: true })
-  }, [prompts, wanted, id, navigate])
+  }, [prompts, requestedPrompt, id, navigate])
   // On a touch screen, the keyboard would cover what the new conversation shows.
   const isAtKeyboard = isNew && !matchMedia('(pointer: coarse)').matches
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when it is opened
   useEffect(() => {
     if (isAtKeyboard) area.current?.focus()
   }, [])
-  // The field that a prompt took the place of has the focus again.
+  // Returns the focus to the input when the form of a prompt closes.
   const hadPrompt = useRef(false)
   useEffect(() => {
     if (prompt === undefined && hadPrompt.current) area.current?.focus()
@@ -87,7 +87,7 @@ export function Composer({
   const clear = (): void => {
     setText('')
     forget()
-    setAt(0)
+    setActiveIndex(0)
   }
   const send = (): void => {
     if (text.trim() === '') return
@@ -97,9 +97,9 @@ export function Composer({
     }
     setError(undefined)
     const message = text
-    const known = commandIn(message)
+    const command = commandIn(message)
     clear()
-    if (known !== undefined) runCommand(known.command, known.rest)
+    if (command !== undefined) runCommand(command.command, command.rest)
     else client.call('conversations.say', { id, said: { text: message } }).catch(failed)
   }
   const choose = (suggestion: Suggestion | undefined): void => {
@@ -109,14 +109,14 @@ export function Composer({
     const next = replaceWord(text, word, insert)
     setText(next.text)
     setCaret(next.caret)
-    setAt(0)
+    setActiveIndex(0)
     setError(undefined)
     if ('attach' in choice)
       client
         .call('library.attach', { conversation: id, refs: [choice.attach] })
-        .then(({ failed: [first], withheld: [kept] }) => {
-          const not = first ?? kept
-          if (not !== undefined) failed(new Error(not.reason))
+        .then(({ failed: [first], withheld: [firstWithheld] }) => {
+          const refused = first ?? firstWithheld
+          if (refused !== undefined) failed(new Error(refused.reason))
         }, failed)
     else if ('prompt' in choice) setPrompt(choice.prompt)
     else if ('command' in choice) runCommand(choice.command, '')
@@ -138,7 +138,7 @@ export function Composer({
         <div key={message} className={style.queued}>
           <span>{t('chat.queued')}</span>
           <span className={style.cut}>
-            {said.text !== undefined && <Foreign text={said.text} most={160} inline />}
+            {said.text !== undefined && <Foreign text={said.text} maxCharacters={160} inline />}
           </span>
           <Button
             small
@@ -153,7 +153,12 @@ export function Composer({
       ))}
       <div className={style.field}>
         {isSuggesting && (
-          <Suggestions id={list} at={at} suggestions={suggestions} onChoose={(one) => choose(one)} />
+          <Suggestions
+            id={list}
+            activeIndex={activeIndex}
+            suggestions={suggestions}
+            onChoose={(suggestion) => choose(suggestion)}
+          />
         )}
         {attached.length > 0 && (
           <ul className={style.chips} aria-label={t('chat.attached')}>
@@ -161,7 +166,7 @@ export function Composer({
               <li key={`${server} ${plainText(uri)}`} className={style.chip}>
                 <FileText size={14} aria-hidden="true" />
                 <span className={style.cut}>
-                  <Foreign text={title} most={40} inline />
+                  <Foreign text={title} maxCharacters={40} inline />
                 </span>
                 <small>{because === undefined ? compact(tokens) : t('context.automatic')}</small>
                 <button
@@ -194,14 +199,14 @@ export function Composer({
           placeholder={t('chat.placeholder')}
           value={text}
           aria-controls={isSuggesting ? list : undefined}
-          aria-activedescendant={isSuggesting ? `${list}-${at}` : undefined}
+          aria-activedescendant={isSuggesting ? `${list}-${activeIndex}` : undefined}
           aria-autocomplete="list"
           onSelect={({ currentTarget }) => setCaret(currentTarget.selectionStart)}
           onChange={({ target }) => {
             setText(target.value)
             setCaret(target.selectionStart)
             setClosed(false)
-            setAt(0)
+            setActiveIndex(0)
           }}
           onKeyDown={(event) => {
             if (event.nativeEvent.isComposing) return
@@ -209,10 +214,10 @@ export function Composer({
             const isMod = event.ctrlKey || event.metaKey
             if (isSuggesting && step !== undefined) {
               event.preventDefault()
-              setAt((at + step + suggestions.length) % suggestions.length)
+              setActiveIndex((activeIndex + step + suggestions.length) % suggestions.length)
             } else if (isSuggesting && (event.key === 'Tab' || (event.key === 'Enter' && !isMod))) {
               event.preventDefault()
-              choose(suggestions[at])
+              choose(suggestions[activeIndex])
             } else if (event.key === 'ArrowUp' && text === '') {
               event.preventDefault()
               onEditLast()
@@ -251,12 +256,12 @@ export function Composer({
 
 function Suggestions({
   id,
-  at,
+  activeIndex,
   suggestions,
   onChoose,
 }: {
   id: string
-  at: number
+  activeIndex: number
   suggestions: readonly Suggestion[]
   onChoose: (suggestion: Suggestion) => void
 }): ReactNode {
@@ -270,19 +275,19 @@ function Suggestions({
           key={suggestion.key}
           id={`${id}-${n}`}
           role="option"
-          aria-selected={n === at}
+          aria-selected={n === activeIndex}
           ref={(element) => {
-            if (n === at) element?.scrollIntoView({ block: 'nearest' })
+            if (n === activeIndex) element?.scrollIntoView({ block: 'nearest' })
           }}
           className={style.suggestion}
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => onChoose(suggestion)}
         >
           <span className={style.suggested}>
-            <Foreign text={suggestion.name} most={100} inline />
+            <Foreign text={suggestion.name} maxCharacters={100} inline />
           </span>
           <span className={`${style.cut} ${style.about}`}>
-            {suggestion.about !== undefined && <Foreign text={suggestion.about} most={120} inline />}
+            {suggestion.about !== undefined && <Foreign text={suggestion.about} maxCharacters={120} inline />}
           </span>
           {suggestion.note !== '' && (
             <small>

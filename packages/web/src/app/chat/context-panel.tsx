@@ -11,28 +11,28 @@ import { ToolsSection } from './tools.tsx'
 
 export type InfoRow = Extract<Wire<ConversationRow>, { kind: 'info' }>
 
-/** What goes along with a conversation: resources, tools and folders, and what they cost. */
+/** The context of a conversation: resources, tools and folders, and their tokens. */
 export default function ContextPanel({
   conversation,
-  wish,
+  focusRequest,
 }: {
   conversation: string
-  wish: Dock['wish']
+  focusRequest: Dock['focusRequest']
 }): ReactNode {
   const t = useText()
   const { number } = useFormat()
   const rows = useTopic(`conversation:${conversation}`)
   const panel = useRef<HTMLDivElement>(null)
   const info = rows?.get('info')
-  const section = wish?.section
+  const section = focusRequest?.section
   const isThere = info !== undefined
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each wish moves the focus, also to the same section
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each focusRequest moves the focus, also to the same section
   useEffect(() => {
     if (!isThere || section === undefined) return
     const part = panel.current?.querySelector<HTMLElement>(`[data-section="${section}"]`)
     part?.scrollIntoView({ block: 'start' })
     part?.querySelector<HTMLElement>('input[type=text]')?.focus({ preventScroll: true })
-  }, [wish, isThere])
+  }, [focusRequest, isThere])
   if (info?.kind !== 'info') return null
   const attached = rows?.get('attached')
   const used = info.usage.reduce(

@@ -8,23 +8,23 @@ import { Foreign } from '../text/foreign.tsx'
 import { plainText, type Wire } from '../text/foreign-type.ts'
 import { Search } from '../ui/ui.tsx'
 import style from './chat.module.css'
-import { ConversationDialog, type ConversationDialogKind, ConversationMenu } from './conversation-acts.tsx'
+import { ConversationDialog, type ConversationDialogKind, ConversationMenu } from './conversation-dialog.tsx'
 
 type Facts = Wire<ConversationFacts>
 
 const dayMs = 86_400_000
 
-/** Conversations by when something was said in them last: today, in the last week, before. */
+/** Groups conversations by their last message: today, in the last week, earlier. */
 function grouped(all: readonly Facts[]): [group: 'today' | 'week' | 'before', rows: Facts[]][] {
   const midnight = new Date().setHours(0, 0, 0, 0)
   const groups = Map.groupBy(all, ({ lastAt }) => {
-    const at = Date.parse(lastAt)
-    return at >= midnight ? 'today' : at >= midnight - 6 * dayMs ? 'week' : 'before'
+    const lastMs = Date.parse(lastAt)
+    return lastMs >= midnight ? 'today' : lastMs >= midnight - 6 * dayMs ? 'week' : 'before'
   })
   return [...groups]
 }
 
-/** Conversations, the one in which something was said last first, with a search and the acts of each. */
+/** The list of conversations, most recent first, with search and a menu for each. */
 export function ConversationList({ here }: { here: string | undefined }): ReactNode {
   const t = useText()
   const { number } = useFormat()
@@ -81,7 +81,7 @@ function Row({ facts, isHere, waits }: { facts: Facts; isHere: boolean; waits: n
           {plainText(facts.title) === '' ? (
             t('chat.untitled')
           ) : (
-            <Foreign text={facts.title} most={80} inline />
+            <Foreign text={facts.title} maxCharacters={80} inline />
           )}
         </span>
         <small title={dateTime(facts.lastAt)}>

@@ -15,7 +15,7 @@ import { Button, Note } from '../ui/ui.tsx'
 import type { CallRow } from './call.tsx'
 import style from './chat.module.css'
 import { Composer } from './composer.tsx'
-import { ConversationDialog, type ConversationDialogKind, ConversationMenu } from './conversation-acts.tsx'
+import { ConversationDialog, type ConversationDialogKind, ConversationMenu } from './conversation-dialog.tsx'
 import { ModelMenu } from './model-menu.tsx'
 import { Start } from './start.tsx'
 import { blocksOf, Entry, type EntryRow, textOf, useEditInCopy } from './transcript.tsx'
@@ -59,7 +59,7 @@ function Conversation({ id }: { id: string }): ReactNode {
   const error = useTopicError(`conversation:${id}`)
   const inbox = useTopic('inbox')
   const edit = useEditInCopy(id)
-  const follow = useFollowing(rows !== undefined)
+  const scroll = useScrollToEnd(rows !== undefined)
   const [dialog, setDialog] = useState<ConversationDialogKind>()
   if (error !== undefined)
     return (
@@ -90,7 +90,7 @@ function Conversation({ id }: { id: string }): ReactNode {
   const facts = { results, calls, waits: questions.length > 0, isBusy }
   return (
     <section className={style.conversation} aria-label={t('chat.conversation')}>
-      <Bar id={id} info={info} onDialog={setDialog} />
+      <ConversationBar id={id} info={info} onDialog={setDialog} />
       {dialog !== undefined && info !== undefined && (
         <ConversationDialog
           id={id}
@@ -101,15 +101,15 @@ function Conversation({ id }: { id: string }): ReactNode {
       )}
       <div
         className={style.log}
-        ref={follow.around}
+        ref={scroll.viewport}
         role="log"
         aria-label={t('chat.transcript')}
         aria-busy={isBusy}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         tabIndex={0}
-        onScroll={follow.onScroll}
+        onScroll={scroll.onScroll}
       >
-        <div className={style.rows} ref={follow.inside}>
+        <div className={style.rows} ref={scroll.content}>
           {entries.length === 0 && !isBusy && <Start conversation={id} />}
           {authored(entries, t).map(({ row, author }) => (
             <Entry key={row.place} row={row} conversation={id} author={author} facts={facts} />
@@ -125,12 +125,12 @@ function Conversation({ id }: { id: string }): ReactNode {
           {questions.map((row) => (
             <QuestionCard key={row.id} row={row} />
           ))}
-          {info !== undefined && <End info={info} />}
+          {info !== undefined && <TurnEnd info={info} />}
         </div>
       </div>
-      {follow.isAway && (
+      {scroll.isAway && (
         <div className={style.jump}>
-          <Button small onClick={follow.toEnd}>
+          <Button small onClick={scroll.toEnd}>
             <ArrowDown size={14} aria-hidden="true" /> {t('chat.toEnd')}
           </Button>
         </div>
@@ -155,7 +155,7 @@ function Conversation({ id }: { id: string }): ReactNode {
 
 const noCopies: readonly never[] = []
 
-/** Messages with who is named above each: the model that answers a turn, once. */
+/** Adds to each message the author to show above it, if it differs from that of the message before. */
 function authored(
   entries: readonly EntryRow[],
   t: ReturnType<typeof useText>,
@@ -174,23 +174,23 @@ function authored(
   })
 }
 
-/** Follows the end of what grows, but only for a reader who is at the end. */
-function useFollowing(isOpen: boolean): {
-  around: React.RefObject<HTMLDivElement | null>
-  inside: React.RefObject<HTMLDivElement | null>
+/** Keeps growing content scrolled to its end unless the user has scrolled up. */
+function useScrollToEnd(isOpen: boolean): {
+  viewport: React.RefObject<HTMLDivElement | null>
+  content: React.RefObject<HTMLDivElement | null>
   isAway: boolean
   onScroll(event: React.UIEvent<HTMLElement>): void
   toEnd(): void
 } {
-  const around = useRef<HTMLDivElement>(null)
-  const inside = useRef<HTMLDivElement>(null)
+  const viewport = useRef<HTMLDivElement>(null)
+  const content = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
-  const scrolled = useRef(0)
+  const lastScrollTop = useRef(0)
   const [isAway, setAway] = useState(false)
   useLayoutEffect(() => {
-    const [outer, inner] = [around.current, inside.current]
+    const [outer, inner] = [viewport.current, content.current]
     if (!isOpen || outer === null || inner === null) return
-    // Rows also grow after they are shown: a question waits for its parts.
+    // Rows also grow after they are shown, such as a question whose parts are loading.
     const observer = new ResizeObserver(() => {
       if (isAtEnd.current) outer.scrollTop = outer.scrollHeight
     })
@@ -199,26 +199,26 @@ function useFollowing(isOpen: boolean): {
     return () => observer.disconnect()
   }, [isOpen])
   return {
-    around,
-    inside,
+    viewport,
+    content,
     isAway,
     onScroll({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) {
-      // Rows that grow move the end away; only a reader who scrolls up leaves it.
-      const isUp = scrollTop < scrolled.current
-      scrolled.current = scrollTop
+      // Growing rows move the end, so only scrolling up counts as leaving it.
+      const isScrolledUp = scrollTop < lastScrollTop.current
+      lastScrollTop.current = scrollTop
       if (scrollHeight - scrollTop - clientHeight < 40) isAtEnd.current = true
-      else if (isUp) isAtEnd.current = false
+      else if (isScrolledUp) isAtEnd.current = false
       setAway(!isAtEnd.current)
     },
     toEnd() {
       isAtEnd.current = true
       setAway(false)
-      if (around.current !== null) around.current.scrollTop = around.current.scrollHeight
+      if (viewport.current !== null) viewport.current.scrollTop = viewport.current.scrollHeight
     },
   }
 }
 
-function Bar({
+function ConversationBar({
   id,
   info,
   onDialog,
@@ -239,7 +239,7 @@ function Bar({
         {info === undefined || plainText(info.title) === '' ? (
           t('chat.untitled')
         ) : (
-          <Foreign text={info.title} most={100} inline />
+          <Foreign text={info.title} maxCharacters={100} inline />
         )}
       </h2>
       <span className={style.model}>{info !== undefined && <ModelMenu id={id} info={info} />}</span>
@@ -259,7 +259,7 @@ function Bar({
   )
 }
 
-/** That the model was asked and has not said anything yet. */
+/** Shown while the model has not begun to answer. */
 function Thinking({ isSummary }: { isSummary: boolean }): ReactNode {
   const t = useText()
   const { duration } = useFormat()
@@ -273,8 +273,8 @@ function Thinking({ isSummary }: { isSummary: boolean }): ReactNode {
   )
 }
 
-/** Why the last turn ended, where it did not end by itself. */
-function End({ info }: { info: InfoRow }): ReactNode {
+/** Why the last turn ended early: waiting, an error, or calls that did not run. */
+function TurnEnd({ info }: { info: InfoRow }): ReactNode {
   const t = useText()
   return (
     <>

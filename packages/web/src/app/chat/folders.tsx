@@ -6,7 +6,7 @@ import { foreign, plainText } from '../text/foreign-type.ts'
 import { folderOf } from '../text/pieces.ts'
 import style from './chat.module.css'
 
-/** Folders that are open, and which servers see them. */
+/** The open folders, and which servers see them. */
 export function FoldersSection(): ReactNode {
   const t = useText()
   const folders = useRead('roots.list', {}).data
@@ -24,7 +24,7 @@ export function FoldersSection(): ReactNode {
           return (
             <li key={plainText(uri)} className={style.copy}>
               <span className={style.cut} title={plainText(uri).slice(0, 300)}>
-                <Foreign text={name ?? foreign(folderOf(plainText(uri)))} most={80} inline />
+                <Foreign text={name ?? foreign(folderOf(plainText(uri)))} maxCharacters={80} inline />
               </span>
               <p className={style.quiet}>
                 {seen === undefined || seen.length === 0

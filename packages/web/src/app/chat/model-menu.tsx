@@ -21,7 +21,7 @@ export function costOf(usage: InfoRow['usage'], models: readonly Wire<ModelRow>[
   return costs
 }
 
-/** The model that answers, how much of its context is used, and what the conversation has cost. */
+/** A menu to choose the model, with the used context and the cost of the conversation. */
 export function ModelMenu({ id, info }: { id: string; info: InfoRow }): ReactNode {
   const t = useText()
   const { compact, percent, money } = useFormat()

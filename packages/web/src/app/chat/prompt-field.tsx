@@ -28,14 +28,14 @@ export function PromptField({
   const { client } = useHost()
   const list = useId()
   const value = values[name] ?? ''
-  const [found, setFound] = useState<readonly string[]>([])
-  const [at, setAt] = useState(-1)
+  const [completions, setCompletions] = useState<readonly string[]>([])
+  const [activeIndex, setActiveIndex] = useState(-1)
   const [isHere, setHere] = useState(false)
-  const others = JSON.stringify(values)
+  const otherValues = JSON.stringify(values)
   useEffect(() => {
     if (!isHere) return
     const stop = new AbortController()
-    const { [name]: _, ...chosen }: Record<string, string> = JSON.parse(others)
+    const { [name]: _, ...chosen }: Record<string, string> = JSON.parse(otherValues)
     client
       .call(
         'library.complete',
@@ -43,18 +43,18 @@ export function PromptField({
         { signal: stop.signal },
       )
       .then((completion) => {
-        setFound(completion?.values.filter((one) => one !== value).slice(0, 20) ?? [])
-        setAt(-1)
+        setCompletions(completion?.values.filter((completed) => completed !== value).slice(0, 20) ?? [])
+        setActiveIndex(-1)
       })
-      // Without suggestions it is a field like any other.
+      // Without suggestions it is a plain input.
       .catch(() => {})
     return () => stop.abort()
-  }, [client, server, prompt, name, value, others, isHere])
-  const isOpen = isHere && found.length > 0
+  }, [client, server, prompt, name, value, otherValues, isHere])
+  const isOpen = isHere && completions.length > 0
   const choose = (chosen: string | undefined): void => {
     if (chosen === undefined) return
     onChange(chosen)
-    setFound([])
+    setCompletions([])
   }
   return (
     <div className={style.completing}>
@@ -65,7 +65,7 @@ export function PromptField({
             <span className={uiStyle.hint}>{t(isRequired ? 'form.required' : 'form.optional')}</span>
           </>
         }
-        hint={description !== undefined && <Foreign text={description} most={300} />}
+        hint={description !== undefined && <Foreign text={description} maxCharacters={300} />}
       >
         {(ids) => (
           <input
@@ -75,7 +75,7 @@ export function PromptField({
             aria-autocomplete="list"
             aria-expanded={isOpen}
             aria-controls={isOpen ? list : undefined}
-            aria-activedescendant={isOpen && at >= 0 ? `${list}-${at}` : undefined}
+            aria-activedescendant={isOpen && activeIndex >= 0 ? `${list}-${activeIndex}` : undefined}
             required={isRequired}
             autoComplete="off"
             value={value}
@@ -87,15 +87,15 @@ export function PromptField({
               const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
               if (isOpen && step !== undefined) {
                 event.preventDefault()
-                setAt((at + step + found.length) % found.length)
+                setActiveIndex((activeIndex + step + completions.length) % completions.length)
               } else if (isOpen && event.key === 'Escape') {
                 event.preventDefault()
-                setFound([])
-              } else if (isOpen && at >= 0 && event.key === 'Enter') {
+                setCompletions([])
+              } else if (isOpen && activeIndex >= 0 && event.key === 'Enter') {
                 event.preventDefault()
-                choose(found[at])
+                choose(completions[activeIndex])
               } else if (event.key === 'Enter' && !event.ctrlKey && !event.metaKey) {
-                // The next field, and after the last one the messages.
+                // Focuses the next field; after the last one the form is submitted.
                 const fields = [...(event.currentTarget.form?.querySelectorAll('input') ?? [])]
                 const next = fields[fields.indexOf(event.currentTarget) + 1]
                 if (next === undefined) return
@@ -106,7 +106,15 @@ export function PromptField({
           />
         )}
       </Field>
-      {isOpen && <Options id={list} name={name} found={found} at={at} onTake={choose} />}
+      {isOpen && (
+        <Options
+          id={list}
+          name={name}
+          completions={completions}
+          activeIndex={activeIndex}
+          onChoose={choose}
+        />
+      )}
     </div>
   )
 }
@@ -114,15 +122,15 @@ export function PromptField({
 function Options({
   id,
   name,
-  found,
-  at,
-  onTake,
+  completions,
+  activeIndex,
+  onChoose,
 }: {
   id: string
   name: string
-  found: readonly string[]
-  at: number
-  onTake: (value: string) => void
+  completions: readonly string[]
+  activeIndex: number
+  onChoose: (value: string) => void
 }): ReactNode {
   const t = useText()
   return (
@@ -133,19 +141,19 @@ function Options({
       tabIndex={-1}
       aria-label={t('prompt.values', { name })}
     >
-      {found.map((one, n) => (
+      {completions.map((option, n) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
         // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus
         <div
-          key={one}
+          key={option}
           id={`${id}-${n}`}
           role="option"
-          aria-selected={n === at}
+          aria-selected={n === activeIndex}
           className={style.suggestion}
           onMouseDown={(event) => event.preventDefault()}
-          onClick={() => onTake(one)}
+          onClick={() => onChoose(option)}
         >
-          <Foreign text={foreign(one)} most={120} inline />
+          <Foreign text={foreign(option)} maxCharacters={120} inline />
         </div>
       ))}
     </div>

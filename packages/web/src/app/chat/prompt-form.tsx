@@ -12,7 +12,7 @@ import { Button, Field, Key, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { PromptField } from './prompt-field.tsx'
 
-/** A prompt of a server: its arguments, then the messages that it makes, which are sent as they are edited. */
+/** The form of a prompt: its arguments, then its messages, which can be edited before they are sent. */
 export default function PromptForm({
   conversation,
   prompt,
@@ -36,15 +36,19 @@ export default function PromptForm({
   const form = useRef<HTMLFormElement>(null)
   const failed = (reason: unknown): void =>
     setError(reason instanceof Error ? reason : new Error(String(reason)))
-  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+  const filledValues = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
   const preview = (): void => {
     setError(undefined)
-    client.call('library.prompt', { prompt: command, arguments: given, conversation }).then((made) => {
-      setMessages(made.said)
-      setTokens(made.tokens)
-    }, failed)
+    client
+      .call('library.prompt', { prompt: command, arguments: filledValues, conversation })
+      .then((result) => {
+        setMessages(result.said)
+        setTokens(result.tokens)
+      }, failed)
     if (args.length > 0)
-      client.call('library.keepPromptValues', { prompt: command, arguments: given }).then(refetch, () => {})
+      client
+        .call('library.keepPromptValues', { prompt: command, arguments: filledValues })
+        .then(refetch, () => {})
   }
   const send = (): void => {
     if (messages === undefined) return
@@ -88,11 +92,11 @@ export default function PromptForm({
       <header>
         <ServerBadge name={prompt.server} />
         <strong>
-          <Foreign text={foreign(`/${command}`)} most={100} inline />
+          <Foreign text={foreign(`/${command}`)} maxCharacters={100} inline />
         </strong>
         {prompt.prompt.description !== undefined && (
           <span className={style.cut}>
-            <Foreign text={prompt.prompt.description} most={200} inline />
+            <Foreign text={prompt.prompt.description} maxCharacters={200} inline />
           </span>
         )}
       </header>
@@ -114,7 +118,9 @@ export default function PromptForm({
               // biome-ignore lint/suspicious/noArrayIndexKey: messages of a prompt have no other identity
               key={n}
               message={message}
-              onChange={(next) => setMessages(messages.map((one, at) => (at === n ? next : one)))}
+              onChange={(next) =>
+                setMessages(messages.map((current, index) => (index === n ? next : current)))
+              }
             />
           ))}
       {error !== undefined && <ErrorNote error={error} />}
@@ -161,7 +167,7 @@ function Message({
               onChange({
                 ...message,
                 content: Array.isArray(content)
-                  ? content.map((one, at) => (at === n ? edited : one))
+                  ? content.map((current, index) => (index === n ? edited : current))
                   : edited,
               })
             }}

@@ -4,7 +4,7 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { Empty } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
-/** What a conversation without a message shows: what the model is offered, and how to begin. */
+/** Shown in an empty conversation: what the model is offered, and how to begin. */
 export function Start({ conversation }: { conversation: string }): ReactNode {
   const t = useText()
   const { compact } = useFormat()

@@ -6,7 +6,7 @@ import { useText } from '../i18n/i18n.ts'
 import { type Foreign, foreign, plainText, type Wire } from '../text/foreign-type.ts'
 import { type ChatCommand, commands } from './commands.ts'
 
-/** A word of the composer that suggestions are wanted for: `/` commands and prompts, `@` resources, `#` tools. */
+/** The word to complete in the composer: `/` commands and prompts, `@` resources, `#` tools. */
 export interface Word {
   readonly sign: '/' | '@' | '#'
   readonly typed: string
@@ -25,8 +25,12 @@ export function wordAt(text: string, caret: number): Word | undefined {
   return { sign, typed, from: before.length, to: caret }
 }
 
-export function replaceWord(text: string, { from, to }: Word, by: string): { text: string; caret: number } {
-  return { text: `${text.slice(0, from)}${by}${text.slice(to)}`, caret: from + by.length }
+export function replaceWord(
+  text: string,
+  { from, to }: Word,
+  replacement: string,
+): { text: string; caret: number } {
+  return { text: `${text.slice(0, from)}${replacement}${text.slice(to)}`, caret: from + replacement.length }
 }
 
 /** What choosing a suggestion does. */
@@ -41,13 +45,13 @@ export interface Suggestion {
   readonly key: string
   readonly group: 'command' | 'model' | 'prompt' | 'resource' | 'tool'
   readonly name: Foreign
-  /** What it is, in the words of its server or of the page. */
+  /** A description by the server or the page. */
   readonly about: Foreign | undefined
   readonly note: string
   readonly choice: Choice
 }
 
-const most = 40
+const maxSuggestions = 40
 
 export function useSuggestions(word: Word | undefined): Suggestion[] {
   const t = useText()
@@ -57,7 +61,7 @@ export function useSuggestions(word: Word | undefined): Suggestion[] {
   const tools = useRead('catalog.tools', {}, { enabled: word?.sign === '#' }).data
   const resources = useRead(
     'library.search',
-    { query: word?.typed ?? '', kinds: ['resource'], limit: most },
+    { query: word?.typed ?? '', kinds: ['resource'], limit: maxSuggestions },
     { enabled: word?.sign === '@' && word.typed !== '' },
   ).data
   const every = useRead('catalog.resources', {}, { enabled: word?.sign === '@' && word.typed === '' }).data
@@ -68,7 +72,7 @@ export function useSuggestions(word: Word | undefined): Suggestion[] {
     if (word.sign === '/') {
       const [, model] = /^model (.*)$/.exec(typed) ?? []
       if (model !== undefined) return modelSuggestions(models ?? [], model)
-      const own = commands
+      const commandSuggestions = commands
         .filter(({ name }) => name.startsWith(typed))
         .map(
           (command): Suggestion => ({
@@ -93,12 +97,12 @@ export function useSuggestions(word: Word | undefined): Suggestion[] {
             choice: { prompt },
           }
         })
-      return [...served, ...own].slice(0, most)
+      return [...served, ...commandSuggestions].slice(0, maxSuggestions)
     }
     if (word.sign === '#')
       return (tools ?? [])
         .filter(({ name, tool }) => fits(plainText(name)) || fits(plainText(tool.title ?? tool.name)))
-        .slice(0, most)
+        .slice(0, maxSuggestions)
         .map(({ name, server, tool }) => ({
           key: plainText(name),
           group: 'tool',
@@ -109,7 +113,7 @@ export function useSuggestions(word: Word | undefined): Suggestion[] {
         }))
     const entries =
       word.typed === ''
-        ? (every ?? []).slice(0, most)
+        ? (every ?? []).slice(0, maxSuggestions)
         : (resources?.matches ?? []).flatMap(({ entry }) => (entry.kind === 'resource' ? [entry] : []))
     return entries.map(({ server, resource }) => ({
       key: `${server} ${plainText(resource.uri)}`,

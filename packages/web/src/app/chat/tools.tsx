@@ -1,5 +1,5 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign, HostText } from '../text/foreign.tsx'
@@ -8,7 +8,7 @@ import { ServerBadge } from '../text/server-badge.tsx'
 import style from './chat.module.css'
 import type { InfoRow } from './context-panel.tsx'
 
-/** The tools that the model is offered in a conversation: a switch for each server and for each tool, and their tokens. */
+/** The tools that a conversation offers to the model, with a switch for each server and tool, and their tokens. */
 export function ToolsSection({ conversation, info }: { conversation: string; info: InfoRow }): ReactNode {
   const t = useText()
   const { compact } = useFormat()
@@ -18,7 +18,7 @@ export function ToolsSection({ conversation, info }: { conversation: string; inf
   const switches = JSON.stringify(info.toolSwitches)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the meter leaves out what is switched off
   useEffect(() => refetch(), [switches])
-  const act = useAct(async (on: boolean, pattern: string) => {
+  const action = useAction(async (on: boolean, pattern: string) => {
     await client.call('conversations.switchTools', { id: conversation, on, patterns: [pattern] })
   })
   const offered = new Map(
@@ -38,10 +38,10 @@ export function ToolsSection({ conversation, info }: { conversation: string; inf
       </h3>
       {meter?.deferred === true && (
         <p className={style.quiet}>
-          <HostText text={meter.why} most={300} />
+          <HostText text={meter.why} maxCharacters={300} />
         </p>
       )}
-      {act.error !== undefined && <ErrorNote error={act.error} />}
+      {action.error !== undefined && <ErrorNote error={action.error} />}
       <ul>
         {[...servers].map(([server, tools]) => (
           <ServerTools
@@ -49,8 +49,8 @@ export function ToolsSection({ conversation, info }: { conversation: string; inf
             server={server}
             tools={tools.map(({ name, tool }) => ({ name: plainText(name), title: tool.name }))}
             offered={offered.get(server)}
-            isOff={act.isRunning || meter === undefined}
-            onSwitch={act.run}
+            isOff={action.isRunning || meter === undefined}
+            onSwitch={action.run}
           />
         ))}
       </ul>
@@ -119,7 +119,7 @@ function ServerTools({
                   onChange={({ target }) => onSwitch(target.checked, name)}
                 />
                 <span className={style.cut}>
-                  <Foreign text={title} most={60} inline />
+                  <Foreign text={title} maxCharacters={60} inline />
                 </span>
               </label>
             </li>

@@ -18,14 +18,14 @@ const Markdown = loaded(() => import('../text/markdown.tsx'), Foreign)
 type Row = Wire<ConversationRow>
 export type EntryRow = Extract<Row, { kind: 'entry' }>
 
-/** Characters of a text of the person or of an attached resource before the person asks for all. */
+/** Characters of a text of the user or of an attached resource that are shown until it is expanded. */
 const maxSaid = 600
 
-/** What calls of a message show besides the message. */
+/** Data for the calls of a message that is not part of the message. */
 export interface CallFacts {
   readonly results: ReadonlyMap<string, unknown>
   readonly calls: ReadonlyMap<string, CallRow>
-  /** Whether a question of the conversation is open, which calls that are not sent yet wait for. */
+  /** Whether a question of the conversation is open; calls that are not sent yet wait for it. */
   readonly waits: boolean
   readonly isBusy: boolean
 }
@@ -40,7 +40,7 @@ export const Entry = memo(
   }: {
     row: EntryRow
     conversation: string
-    /** Who is named above it; absent where the message before is of the same. */
+    /** The author to show above it; absent if it is that of the message before. */
     author: string | undefined
     facts: CallFacts
   }): ReactNode {
@@ -76,7 +76,9 @@ export const Entry = memo(
           // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
           <Block key={n} block={block} by={entry.by} conversation={conversation} facts={facts} />
         ))}
-        {entry.by === 'person' && <PersonActs conversation={conversation} place={place} blocks={blocks} />}
+        {entry.by === 'person' && (
+          <MessageActions conversation={conversation} place={place} blocks={blocks} />
+        )}
         {entry.by === 'model' && blocks.every(isTextBlock) && (
           <div className={style.acts}>
             <CopyText blocks={blocks} />
@@ -103,7 +105,7 @@ export const Entry = memo(
   },
 )
 
-/** A resource that went to the model: what it is, how large, who attached it and why; its content opens. */
+/** A resource that was sent to the model: its title, size, and who attached it and why. Its content can be expanded. */
 function AttachedEntry({
   attached: { server, uri, title, tokens, because },
   by,
@@ -120,7 +122,7 @@ function AttachedEntry({
       <summary>
         <FileText size={16} strokeWidth={1.5} aria-hidden="true" />
         <span className={style.attachedTitle}>
-          <Foreign text={title} most={80} inline />
+          <Foreign text={title} maxCharacters={80} inline />
         </span>
         <small>
           {server} · {t('library.tokens', { count: compact(tokens) })}
@@ -130,14 +132,14 @@ function AttachedEntry({
             t(by === 'host' ? 'chat.attachedByHost' : 'chat.attachedByYou')
           ) : (
             <>
-              {t('chat.attachedByHost')}: <HostText text={because} most={160} inline />
+              {t('chat.attachedByHost')}: <HostText text={because} maxCharacters={160} inline />
             </>
           )}
         </small>
       </summary>
       <div className={style.attachedContent}>
         <Link href={routes.resource.to(server, plainText(uri))}>
-          <Foreign text={uri} most={200} inline />
+          <Foreign text={uri} maxCharacters={200} inline />
         </Link>
         {children}
       </div>
@@ -160,7 +162,7 @@ function CopyText({ blocks }: { blocks: readonly unknown[] }): ReactNode {
   )
 }
 
-function PersonActs({
+function MessageActions({
   conversation,
   place,
   blocks,
@@ -181,7 +183,7 @@ function PersonActs({
   )
 }
 
-/** Copies the conversation before a message of the person and opens the copy with the message in its composer. */
+/** Forks the conversation before a message of the user and opens the fork with the message in its composer. */
 export function useEditInCopy(conversation: string): (place: number, text: string) => Promise<void> {
   const { client } = useHost()
   const [, navigate] = useLocation()
@@ -208,7 +210,7 @@ function Block({
     if (by !== 'model')
       return (
         <div className={style.said}>
-          <Foreign text={foreign(block.text)} most={maxSaid} />
+          <Foreign text={foreign(block.text)} maxCharacters={maxSaid} />
         </div>
       )
     return <Markdown text={foreign(block.text)} />

@@ -9,12 +9,12 @@ import { Button, Note } from '../ui/ui.tsx'
 import style from './config.module.css'
 import { FileDiff } from './file-diff.tsx'
 
-/** A change of the configuration, from the wish to the written file. */
+/** A change of the configuration: planned, reviewed and written. */
 export interface Change {
   readonly planned: Wire<ConfigPlan> | undefined
   readonly isRunning: boolean
   readonly error: Error | undefined
-  /** Works out what the change does, for the review. */
+  /** Plans a change for the review; resolves with whether that succeeded. */
   plan(change: ConfigChange): Promise<boolean>
   save(): Promise<boolean>
   cancel(): void
@@ -27,11 +27,11 @@ export function useChange(onSaved?: () => void): Change {
   const [error, setError] = useState<Error>()
   /** The id of the change that is reviewed. */
   const latest = useRef<string>(undefined)
-  const run = useCallback(async (work: () => Promise<void>): Promise<boolean> => {
+  const run = useCallback(async (operation: () => Promise<void>): Promise<boolean> => {
     setRunning(true)
     setError(undefined)
     try {
-      await work()
+      await operation()
       return true
     } catch (reason) {
       setError(reason instanceof Error ? reason : new Error(String(reason)))
@@ -67,22 +67,22 @@ export function useChange(onSaved?: () => void): Change {
   }
 }
 
-/** What a change does to its file and to the servers, before it is saved; or why it cannot be made. */
+/** The review of a planned change: its effects on the file and the servers, or why it cannot be made. */
 export function ChangeReview({ change }: { change: Change }): ReactNode {
   const t = useText()
   const { planned, error, isRunning } = change
-  const place = useRef<HTMLElement>(null)
+  const section = useRef<HTMLElement>(null)
   const isOpen = planned !== undefined
   useEffect(() => {
     if (!isOpen) return
-    place.current?.scrollIntoView({ block: 'nearest' })
-    place.current?.focus({ preventScroll: true })
+    section.current?.scrollIntoView({ block: 'nearest' })
+    section.current?.focus({ preventScroll: true })
   }, [isOpen])
   return (
     <>
       {error !== undefined && <ErrorNote error={error} />}
       {planned !== undefined && (
-        <section className={style.review} ref={place} tabIndex={-1} aria-label={t('change.review')}>
+        <section className={style.review} ref={section} tabIndex={-1} aria-label={t('change.review')}>
           <h3>{t('change.review')}</h3>
           <PlanFacts plan={planned} />
           <div className={style.acts}>
@@ -140,11 +140,11 @@ export function PlanFacts({ plan }: { plan: Wire<ConfigPlan> }): ReactNode {
 }
 
 /** A file with its line, the folder before it dimmed. */
-export function Place({ file, line }: { file: string; line?: number | undefined }): ReactNode {
-  const at = file.lastIndexOf('/') + 1
+export function FileLocation({ file, line }: { file: string; line?: number | undefined }): ReactNode {
+  const nameStart = file.lastIndexOf('/') + 1
   return (
     <span className={style.place} title={file}>
-      <Foreign text={foreign(`${file.slice(at)}${line === undefined ? '' : `:${line}`}`)} inline />
+      <Foreign text={foreign(`${file.slice(nameStart)}${line === undefined ? '' : `:${line}`}`)} inline />
     </span>
   )
 }

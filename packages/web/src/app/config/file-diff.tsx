@@ -8,7 +8,7 @@ import style from './config.module.css'
 
 const signs = { same: ' ', added: '+', removed: '−' } as const
 
-/** What becomes of a file, line by line. */
+/** The difference of a file, line by line. */
 export function FileDiff({
   before,
   after,
@@ -39,7 +39,7 @@ export function FileDiff({
               {line.kind !== 'same' && <span className="hidden-text">{t(`diff.${line.kind}`)}</span>}
             </span>
             <span className={style.text}>
-              <Foreign text={foreign(line.text)} most={2_000} />
+              <Foreign text={foreign(line.text)} maxCharacters={2_000} />
             </span>
           </div>
         ),

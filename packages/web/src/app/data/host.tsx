@@ -22,8 +22,8 @@ import { type Wire, wire } from '../text/foreign-type.ts'
 import { pageBuild } from './session.ts'
 import { closeCodes, socketChannel } from './socket-channel.ts'
 
-/** Every kind of question has a card. */
-const kinds = [
+/** The kinds of questions that the page can show. */
+const questionKinds = [
   'approval',
   'result',
   'elicitation',
@@ -38,10 +38,10 @@ const kinds = [
   'app',
 ] as const
 
-/** What stops the page from connecting again. */
+/** Why the page does not reconnect: no session, or a page of another build. */
 export type Refusal = 'login' | 'build'
 
-/** The connection of this tab to its host, and what was read over it. */
+/** The connection of this tab to its host, with a cache of what was read. */
 export class HostConnection {
   readonly client: HostClient
   readonly queries = new QueryClient({
@@ -63,12 +63,12 @@ export class HostConnection {
           this.client.close()
         }),
       onState: ({ state }) => {
-        if (state === 'connected') this.#attach()
+        if (state === 'connected') this.#attachSurface()
         for (const listener of this.#listeners) listener()
       },
     })
-    this.#rereads('catalog', ['catalog', 'library'])
-    this.#rereads('configuration', ['config', 'policy', 'models', 'secrets', 'installs'])
+    this.#invalidateOnChange('catalog', ['catalog', 'library'])
+    this.#invalidateOnChange('configuration', ['config', 'policy', 'models', 'secrets', 'installs'])
   }
 
   readonly onState = (listener: () => void): (() => void) => {
@@ -78,8 +78,8 @@ export class HostConnection {
 
   readonly state = (): ClientState => this.client.state
 
-  /** Reads what methods of these groups gave again with every change of a topic. */
-  #rereads(topic: 'catalog' | 'configuration', groups: readonly string[]): void {
+  /** Invalidates the results of methods of these groups with every change of a topic. */
+  #invalidateOnChange(topic: 'catalog' | 'configuration', groups: readonly string[]): void {
     this.client.subscribe(topic, {
       rows: () => {
         for (const group of groups) void this.queries.invalidateQueries({ queryKey: [group] })
@@ -87,28 +87,28 @@ export class HostConnection {
     })
   }
 
-  /** After every connection: a host that was started anew, or waited too long, does not know the surface of this tab. */
-  #attach(): void {
+  /** Called after every connection, since a host that was restarted does not know the surface of this tab. */
+  #attachSurface(): void {
     queueMicrotask(() => {
       this.client
-        .call('surface.attach', { name: 'web', kinds: [...kinds], urlElicitation: true })
+        .call('surface.attach', { name: 'web', kinds: [...questionKinds], urlElicitation: true })
         .catch(() => {})
     })
   }
 
   topic(name: string): TopicStore {
-    const known = this.#topics.get(name)
-    if (known !== undefined) return known
+    const existing = this.#topics.get(name)
+    if (existing !== undefined) return existing
     const store = new TopicStore(this.client, name, () => this.#topics.delete(name))
     this.#topics.set(name, store)
     return store
   }
 }
 
-/** Changes within this time are shown together: of a burst, React would render each, and give up after 50. */
-const togetherMs = 16
+/** Changes within this time are rendered together: React renders each update of a burst, and fails after 50. */
+const batchMs = 16
 
-/** The rows of one topic, followed while something shows them. */
+/** The rows of one topic, subscribed while a component shows them. */
 class TopicStore {
   /** The rows that are shown. */
   rows: View<unknown> | undefined
@@ -132,16 +132,16 @@ class TopicStore {
     this.#unsubscribe ??= this.#client.subscribe<string>(this.#name, {
       rows: (rows) => {
         this.#latest = rows
-        if (this.#timer === undefined) this.#show()
+        if (this.#timer === undefined) this.#publish()
       },
       ended: (error) => {
         this.error = error
-        this.#show()
+        this.#publish()
       },
     })
     return () => {
       this.#listeners.delete(listener)
-      // Another component may show it in the same commit.
+      // Another component may subscribe in the same commit.
       queueMicrotask(() => {
         if (this.#listeners.size > 0) return
         this.#unsubscribe?.()
@@ -151,12 +151,12 @@ class TopicStore {
     }
   }
 
-  #show(): void {
+  #publish(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      if (this.rows !== this.#latest) this.#show()
-    }, togetherMs)
+      if (this.rows !== this.#latest) this.#publish()
+    }, batchMs)
     this.rows = this.#latest
     for (const listener of this.#listeners) listener()
   }
@@ -178,13 +178,13 @@ export function useHost(): HostConnection {
   return host
 }
 
-/** Whether the tab is connected now. */
+/** The state of the connection. */
 export function useConnection(): ClientState {
   const host = useHost()
   return useSyncExternalStore(host.onState, host.state)
 }
 
-/** The rows of a topic; undefined until they are known. The rows are replaced as a whole with every change. */
+/** The rows of a topic; undefined until they are loaded. Every change creates a new view. */
 export function useTopic<T extends string>(name: T): View<Wire<TopicRow<T>>> | undefined
 export function useTopic(name: string): View<unknown> | undefined {
   const host = useHost()
@@ -192,7 +192,7 @@ export function useTopic(name: string): View<unknown> | undefined {
   return useSyncExternalStore(store.subscribe, () => store.rows)
 }
 
-/** Why a topic cannot be followed. */
+/** The error that ended the subscription of a topic. */
 export function useTopicError(name: string): Error | undefined {
   const store = useHost().topic(name)
   return useSyncExternalStore(store.subscribe, () => store.error)
@@ -202,14 +202,14 @@ interface Read<T> {
   readonly data: T | undefined
   readonly error: Error | null
   readonly isPending: boolean
-  /** Whether it was read since the component is shown, and not only before. */
+  /** Whether the data was read after the component was mounted. */
   readonly isFetchedAfterMount: boolean
   refetch(): void
 }
 
 /**
- * What a method without an effect gives, cached by its parameters. `everyMs`: how often it is read again while it is shown; `isFresh`: it is read
- * again when it is shown, however new what is known is.
+ * Calls a method without side effects and caches its result by its parameters. `everyMs`: interval of refreshes while the component
+ * is shown; `isFresh`: ignores a cached result when the component is mounted.
  */
 export function useRead<M extends MethodName>(
   method: M,
@@ -223,7 +223,7 @@ export function useRead<M extends MethodName>(
     enabled?: boolean
     everyMs?: number | undefined
     isFresh?: boolean
-    /** Gives the result of the last parameters until that of the new ones is there. */
+    /** Returns the result of the previous parameters until that of the new ones is loaded. */
     keepsLast?: boolean
   } = {},
 ): Read<Wire<Methods[M]['result']>> {
@@ -233,7 +233,7 @@ export function useRead<M extends MethodName>(
     queryFn: ({ signal }) => client.call(method, params, { signal }).then((result) => wire(result)),
     enabled,
     ...(isFresh && { staleTime: 0 }),
-    // What changes while it is watched is read again when it is looked at again, too.
+    // Data with an interval is also read when the component is mounted.
     ...(everyMs !== undefined && { refetchInterval: everyMs, staleTime: 0 }),
   })
   const last = useRef<typeof data>(undefined)
@@ -246,21 +246,23 @@ export function useRead<M extends MethodName>(
   }
 }
 
-export interface Act<Args extends readonly unknown[]> {
+export interface Action<Args extends readonly unknown[]> {
   run(...args: Args): Promise<boolean>
   readonly isRunning: boolean
   readonly error: Error | undefined
   reset(): void
 }
 
-/** Something with an effect, as buttons need it: whether it runs, and why it failed. Resolves with whether it succeeded. */
-export function useAct<Args extends readonly unknown[]>(act: (...args: Args) => Promise<unknown>): Act<Args> {
+/** Wraps an async function with side effects for a button. `run` resolves with whether it succeeded; `error` has the last failure. */
+export function useAction<Args extends readonly unknown[]>(
+  action: (...args: Args) => Promise<unknown>,
+): Action<Args> {
   const [state, setState] = useState<{ isRunning: boolean; error?: Error }>({ isRunning: false })
   const run = useCallback(
     async (...args: Args): Promise<boolean> => {
       setState({ isRunning: true })
       try {
-        await act(...args)
+        await action(...args)
         setState({ isRunning: false })
         return true
       } catch (reason) {
@@ -268,12 +270,12 @@ export function useAct<Args extends readonly unknown[]>(act: (...args: Args) => 
         return false
       }
     },
-    [act],
+    [action],
   )
   return { run, isRunning: state.isRunning, error: state.error, reset: () => setState({ isRunning: false }) }
 }
 
-/** The time now, every second. */
+/** The current time in milliseconds since 1970, updated every `everyMs`, by default every second. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

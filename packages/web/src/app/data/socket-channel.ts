@@ -1,20 +1,21 @@
 import type { Channel } from '@jackfield/host/client'
 import { pageBuild, pageKey } from './session.ts'
 
-/** Why the server closed a socket, where the page does something other than connect again. */
+/** Close codes after which the page does not reconnect. */
 export const closeCodes = { loginNeeded: 4401, newBuild: 4426 } as const
 
 /**
- * Opens a WebSocket to the host; the page key goes first. It is read each time, since another login of this browser renews it.
- * `onRefused` gets the codes above.
+ * Opens a WebSocket to the host and sends the page key first. The key is read each time, since another login of this browser
+ * renews it. `onRefused`: called with one of `closeCodes`.
+ * @throws Error if the socket closes before it opens
  */
 export function socketChannel(onRefused: (code: number) => void): Promise<Channel> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(`/socket?build=${encodeURIComponent(pageBuild)}`)
     const queue: string[] = []
     let message: ((frame: string) => void) | undefined
-    let over: ((reason: string) => void) | undefined
-    let reason: string | undefined
+    let onClose: ((reason: string) => void) | undefined
+    let closeReason: string | undefined
     socket.onmessage = ({ data }) => {
       if (typeof data !== 'string') return
       if (message === undefined) queue.push(data)
@@ -22,9 +23,9 @@ export function socketChannel(onRefused: (code: number) => void): Promise<Channe
     }
     socket.onclose = (event) => {
       if (event.code === closeCodes.loginNeeded || event.code === closeCodes.newBuild) onRefused(event.code)
-      reason ??= event.reason === '' ? `closed with code ${event.code}` : event.reason
-      reject(new Error(reason))
-      over?.(reason)
+      closeReason ??= event.reason === '' ? `closed with code ${event.code}` : event.reason
+      reject(new Error(closeReason))
+      onClose?.(closeReason)
     }
     socket.onopen = () => {
       socket.send(pageKey() ?? '')
@@ -37,12 +38,12 @@ export function socketChannel(onRefused: (code: number) => void): Promise<Channe
         },
         listen(onMessage, onClosed) {
           message = onMessage
-          over = onClosed
+          onClose = onClosed
           for (const frame of queue.splice(0)) onMessage(frame)
-          if (reason !== undefined) onClosed(reason)
+          if (closeReason !== undefined) onClosed(closeReason)
         },
-        close(why = 'the page closed the connection') {
-          reason ??= why
+        close(reason = 'the page closed the connection') {
+          closeReason ??= reason
           socket.close()
         },
       })

@@ -1,4 +1,4 @@
-/** Longer texts are no sentences of the host. */
+/** Longer texts are never sentences of the host. */
 const maxCharacters = 4_000
 
 interface Sentence {
@@ -8,17 +8,17 @@ interface Sentence {
   readonly translation: string
 }
 
-/** Values that are sentences of the host themselves. `what` is a list of such. */
+/** Placeholders whose values are sentences of the host themselves. `what` is a list of sentences. */
 const nested: ReadonlySet<string> = new Set(['why', 'by'])
 
 /**
- * A function that gives a sentence of the host in another language, with its values; undefined if there is no translation.
- * `messages`: translations by the sentences of the host, both with placeholders. `item(s)` in a sentence stands for both numbers.
+ * Creates a function that translates a sentence of the host with its values; it returns undefined if there is no translation.
+ * `messages`: translations by sentence, both with placeholders. `item(s)` in a sentence matches singular and plural.
  */
 export function translator(
   messages: Readonly<Record<string, unknown>>,
 ): (text: string) => string | undefined {
-  // Sentences with more text of their own come first: others may match them, too.
+  // Longer literals come first, since shorter ones may match the same sentence.
   const sentences: readonly Sentence[] = Object.entries(messages)
     .flatMap(([sentence, translation]) => {
       if (typeof translation !== 'string') return []
@@ -31,7 +31,7 @@ export function translator(
         }
       })
     })
-    .sort((one, other) => lengthOf(other) - lengthOf(one))
+    .sort((first, second) => lengthOf(second) - lengthOf(first))
   return function translate(text: string): string | undefined {
     if (text.length > maxCharacters) return undefined
     for (const { literals, names, translation } of sentences) {
@@ -51,7 +51,7 @@ export function translator(
   }
 }
 
-/** A sentence with each of its words in `(s)` in the singular and in the plural. */
+/** The variants of a sentence with each `(s)` as singular and plural. */
 function inBothNumbers(sentence: string): string[] {
   const [first = '', ...rest] = sentence.split('(s)')
   return rest.reduce<string[]>(
@@ -64,19 +64,19 @@ function lengthOf({ literals }: Pick<Sentence, 'literals'>): number {
   return literals.reduce((sum, literal) => sum + literal.length, 0)
 }
 
-/** What is between these texts, each of at least one character; undefined if the text has another form. */
+/** The texts between literals, each of at least one character; undefined if the text does not match. */
 function valuesIn(text: string, [first = '', ...rest]: readonly string[]): string[] | undefined {
   if (!text.startsWith(first)) return undefined
   const last = rest.at(-1)
   if (last === undefined) return text === first ? [] : undefined
   if (!text.endsWith(last)) return undefined
   const values: string[] = []
-  let at = first.length
+  let position = first.length
   for (const [n, literal] of rest.entries()) {
-    const end = n === rest.length - 1 ? text.length - literal.length : text.indexOf(literal, at + 1)
-    if (end <= at) return undefined
-    values.push(text.slice(at, end))
-    at = end + literal.length
+    const end = n === rest.length - 1 ? text.length - literal.length : text.indexOf(literal, position + 1)
+    if (end <= position) return undefined
+    values.push(text.slice(position, end))
+    position = end + literal.length
   }
   return values
 }

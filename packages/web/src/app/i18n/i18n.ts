@@ -3,7 +3,7 @@ import { type Messages, setupI18n } from '@lingui/core'
 import { createElement, Fragment, type ReactNode, useSyncExternalStore } from 'react'
 import english from '../../../locales/en.po'
 
-/** Languages of the page, by their names in themselves. */
+/** Languages of the page with their own names. */
 export const languages = { en: 'English', 'zh-CN': '简体中文' } as const
 export type Language = keyof typeof languages
 
@@ -21,16 +21,16 @@ function isLanguage(value: string | null): value is Language {
   return value !== null && Object.hasOwn(languages, value)
 }
 
-/** The language that the person chose, else the browser's. */
+/** The language that the user chose, else that of the browser. */
 export function firstLanguage(): Language {
   const chosen = localStorage.getItem(storageKey)
   if (isLanguage(chosen)) return chosen
-  return navigator.languages.some((one) => /^zh\b/i.test(one)) && !/^en\b/i.test(navigator.language)
+  return navigator.languages.some((language) => /^zh\b/i.test(language)) && !/^en\b/i.test(navigator.language)
     ? 'zh-CN'
     : 'en'
 }
 
-/** Gives sentences of the host in the language of the page; they are written in English. */
+/** Translates sentences of the host, which are in English, into the language of the page. */
 let translate: ((sentence: string) => string | undefined) | undefined
 
 /** Shows the page in another language, without a reload. */
@@ -52,12 +52,12 @@ export async function setLanguage(language: Language, { keep = false } = {}): Pr
 const subscribe = (listener: () => void): (() => void) => i18n.on('change', listener)
 const texts = new Map<string, Text>()
 
-/** In place of a backslash of a value. */
+/** Replaces backslashes in values. */
 const backslash = '\u0002'
 
 /**
- * Values that are shown as they are, since a server may have written them: Lingui decodes escapes such as `\u202e` in a
- * message with its values, and some characters would not be seen.
+ * Protects values that a server may have written: Lingui decodes escapes such as `\u202e` in a message together with its values,
+ * which would insert invisible characters.
  */
 function shown(values: Readonly<Record<string, string | number>>): Record<string, string | number> {
   return Object.fromEntries(
@@ -68,7 +68,7 @@ function shown(values: Readonly<Record<string, string | number>>): Record<string
   )
 }
 
-/** The texts of the language that the page is shown in. */
+/** A function that returns a message in the language of the page. */
 export function useText(): Text {
   const locale = useSyncExternalStore(subscribe, () => i18n.locale)
   let text = texts.get(locale)
@@ -106,7 +106,7 @@ export function useLanguage(): Language {
   return isLanguage(locale) ? locale : 'en'
 }
 
-/** A message whose placeholders are elements. */
+/** A message whose placeholders are React elements. */
 export function rich(text: Text, id: string, parts: Readonly<Record<string, ReactNode>>): ReactNode {
   const names = Object.keys(parts)
   const marked = text(id, Object.fromEntries(names.map((name) => [name, `⦃${name}⦄`])))
@@ -130,8 +130,8 @@ export function useFormat(): {
   age(ms: number): string
 } {
   const locale = useLanguage()
-  const known = formats.get(locale)
-  if (known !== undefined) return known
+  const cached = formats.get(locale)
+  if (cached !== undefined) return cached
   const number = new Intl.NumberFormat(locale)
   const short = new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 })
   const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 })
@@ -162,7 +162,7 @@ export function useFormat(): {
     number: (value: number) => number.format(value),
     compact: (value: number) => short.format(value),
     percent: (value: number) => share.format(value),
-    // A configuration may name a currency that has no code of three letters.
+    // A configuration may name a currency that is not an ISO 4217 code.
     money: (value: number, currency = 'USD') =>
       /^[A-Za-z]{3}$/.test(currency)
         ? new Intl.NumberFormat(locale, {

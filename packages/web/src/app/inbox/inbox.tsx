@@ -13,10 +13,10 @@ import { QuestionRows } from './question-rows.tsx'
 
 /** Milliseconds after an answer within which a new question takes the place of the answered one. */
 const followUpMs = 3_000
-/** Open questions from which a filter is offered. */
-const filterFrom = 6
+/** Minimum number of open questions for which a filter is shown. */
+const minFilterRows = 6
 
-/** Every open question, and the one that is looked at. */
+/** The inbox: open questions, and the selected one. */
 export default function InboxScreen({ question }: { question?: string }): ReactNode {
   const t = useText()
   const { number } = useFormat()
@@ -36,12 +36,14 @@ export default function InboxScreen({ question }: { question?: string }): ReactN
   const word = filter.trim().toLowerCase()
   const shown = useMemo(
     () =>
-      open.filter((row) => (kind === undefined || row.question.kind === kind) && wordsOf(row).includes(word)),
+      open.filter(
+        (row) => (kind === undefined || row.question.kind === kind) && searchTextOf(row).includes(word),
+      ),
     [open, kind, word],
   )
   const first = shown[0] ?? (open.length === 0 ? later[0] : undefined)
-  const known = question === undefined ? first : rows?.get(question)
-  useHandover(question, known, open)
+  const shownRow = question === undefined ? first : rows?.get(question)
+  useNextQuestion(question, shownRow, open)
   return (
     <div className={style.inbox} data-open={question !== undefined}>
       <section className={style.list} aria-label={t('inbox.list')}>
@@ -53,19 +55,19 @@ export default function InboxScreen({ question }: { question?: string }): ReactN
           {counts.size > 1 && (
             // biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend
             <div className={style.kinds} role="group" aria-label={t('inbox.kinds')}>
-              {[...counts].map(([one, of]) => (
+              {[...counts].map(([kindName, of]) => (
                 <button
-                  key={one}
+                  key={kindName}
                   type="button"
-                  aria-pressed={one === kind}
-                  onClick={() => setKind(one === kind ? undefined : one)}
+                  aria-pressed={kindName === kind}
+                  onClick={() => setKind(kindName === kind ? undefined : kindName)}
                 >
-                  {t(`kind.${one}`)} <small>{number(of.length)}</small>
+                  {t(`kind.${kindName}`)} <small>{number(of.length)}</small>
                 </button>
               ))}
             </div>
           )}
-          {open.length >= filterFrom && (
+          {open.length >= minFilterRows && (
             <Search
               label={t('inbox.filter')}
               value={filter}
@@ -81,7 +83,7 @@ export default function InboxScreen({ question }: { question?: string }): ReactN
             { name: 'later', rows: later },
             { name: 'settled', rows: settled, isClosed: open.length > 0 },
           ]}
-          here={known?.id}
+          here={shownRow?.id}
         />
         <footer className={style.foot}>
           <NotificationSwitch />
@@ -94,8 +96,8 @@ export default function InboxScreen({ question }: { question?: string }): ReactN
         <Link href={routes.inbox.to()} className={style.back ?? ''}>
           ‹ {t('nav.inbox')}
         </Link>
-        {known !== undefined ? (
-          <QuestionCard row={known} />
+        {shownRow !== undefined ? (
+          <QuestionCard row={shownRow} />
         ) : question !== undefined && rows !== undefined ? (
           <Older id={question} />
         ) : rows === undefined ? null : (
@@ -108,27 +110,27 @@ export default function InboxScreen({ question }: { question?: string }): ReactN
   )
 }
 
-/** An answered question hands over to the next one; one that is lost or withdrawn stays, so that the person reads why. */
-function useHandover(question: string | undefined, known: Row | undefined, open: readonly Row[]): void {
+/** Opens the next question after an answer. A question that is lost or withdrawn stays, so that the user can read why. */
+function useNextQuestion(question: string | undefined, current: Row | undefined, open: readonly Row[]): void {
   const [, navigate] = useLocation()
   const last = useRef<{ id: string; state: string }>(undefined)
-  const answered = useRef<{ id: string; atMs: number }>(undefined)
+  const lastAnswered = useRef<{ id: string; atMs: number }>(undefined)
   useEffect(() => {
     const before = last.current
-    last.current = known && { id: known.id, state: known.state }
-    if (known?.state === 'answered' && before?.id === known.id && before.state === 'open')
-      answered.current = { id: known.id, atMs: performance.now() }
+    last.current = current && { id: current.id, state: current.state }
+    if (current?.state === 'answered' && before?.id === current.id && before.state === 'open')
+      lastAnswered.current = { id: current.id, atMs: performance.now() }
     const [next] = open
-    if (question === undefined || next === undefined || answered.current?.id !== question) return
-    const { atMs } = answered.current
-    answered.current = undefined
-    // The call that asked may ask again at once, as after the consent to a page.
+    if (question === undefined || next === undefined || lastAnswered.current?.id !== question) return
+    const { atMs } = lastAnswered.current
+    lastAnswered.current = undefined
+    // The same call may ask again immediately, such as after the consent to a page.
     if (performance.now() - atMs < followUpMs) navigate(routes.question.to(next.id), { replace: true })
   })
 }
 
-/** What the filter searches. */
-function wordsOf({ question }: Row): string {
+/** The text that the filter searches, in lower case. */
+function searchTextOf({ question }: Row): string {
   const { server, tool, caller = '' } = question.cause
   const message = question.kind === 'elicitation' ? plainText(question.params.message) : ''
   return `${server} ${tool === undefined ? '' : plainText(tool)} ${question.kind} ${caller} ${message}`.toLowerCase()

@@ -34,7 +34,7 @@ export function QuestionRows({
   here: string | undefined
 }): ReactNode {
   const t = useText()
-  const around = useRef<HTMLDivElement>(null)
+  const scroller = useRef<HTMLDivElement>(null)
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const lines = groups.flatMap((group): ({ group: Group; isOpen: boolean } | { row: Row })[] => {
     if (group.rows.length === 0) return []
@@ -45,7 +45,7 @@ export function QuestionRows({
   })
   const virtual = useVirtualizer({
     count: lines.length,
-    getScrollElement: () => around.current,
+    getScrollElement: () => scroller.current,
     estimateSize: (n) => (lines[n] !== undefined && 'group' in lines[n] ? headHeight : rowHeight),
     getItemKey: (n) => {
       const line = lines[n]
@@ -53,14 +53,14 @@ export function QuestionRows({
     },
     overscan: 8,
   })
-  const at = lines.findIndex((line) => 'row' in line && line.row.id === here)
-  const isSettledHere = at === -1
+  const index = lines.findIndex((line) => 'row' in line && line.row.id === here)
+  const isSettledHere = index === -1
   // biome-ignore lint/correctness/useExhaustiveDependencies: only another question moves the list
   useEffect(() => {
-    if (at >= 0) virtual.scrollToIndex(at, { align: 'auto' })
+    if (index >= 0) virtual.scrollToIndex(index, { align: 'auto' })
   }, [here, isSettledHere])
   return (
-    <div className={style.rows} ref={around}>
+    <div className={style.rows} ref={scroller}>
       <ul
         aria-label={label}
         className={style.window}
@@ -105,7 +105,7 @@ export function QuestionRows({
   )
 }
 
-/** Memoized, since every key moves between them. */
+/** Memoized, since every key press renders the list. */
 const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHere: boolean }): ReactNode {
   const t = useText()
   const { time } = useFormat()
@@ -117,7 +117,7 @@ const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHer
       <span className={style.what}>
         {rich(t, `row.${row.question.kind}`, {
           server: <bdi>{server}</bdi>,
-          tool: tool === undefined ? '' : <Foreign text={tool} most={80} inline />,
+          tool: tool === undefined ? '' : <Foreign text={tool} maxCharacters={80} inline />,
         })}
       </span>
       <span className={style.age}>
@@ -138,7 +138,7 @@ const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHer
         {row.answer === undefined && about !== '' && (
           <>
             {' · '}
-            <Foreign text={foreign(about)} most={80} inline />
+            <Foreign text={foreign(about)} maxCharacters={80} inline />
           </>
         )}
         {row.answer !== undefined && (
@@ -153,7 +153,7 @@ const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHer
   )
 })
 
-/** What a question is about in a line: its message, arguments, folders, definitions or command. */
+/** A question in one line: its message, arguments, folders, definitions or command. */
 function subjectOf(question: Row['question']): string {
   switch (question.kind) {
     case 'approval':

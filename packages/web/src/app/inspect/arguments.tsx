@@ -7,10 +7,10 @@ import { foreign } from '../text/foreign-type.ts'
 import { loaded } from '../ui/loaded.tsx'
 import { Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
-import { issuesOf, type Schema, viewOf } from './schema.ts'
+import { describeSchema, issuesOf, type Schema } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
 
-/** Edits JSON with an editor that is loaded when it is shown first. */
+/** An editor for JSON, whose code is loaded when it is shown first. */
 export const JsonField = loaded(() => import('./json-editor.tsx'), PlainJsonField)
 
 function PlainJsonField({
@@ -34,7 +34,7 @@ function PlainJsonField({
   )
 }
 
-/** Edits arguments by a form of their schema or as JSON, and says what the schema finds wrong. Both edit one text. */
+/** Edits arguments in a form of their schema or as JSON, and shows validation issues. Both edit the same text. */
 export function Arguments({
   schema,
   text,
@@ -48,14 +48,14 @@ export function Arguments({
 }): ReactNode {
   const t = useText()
   const read = readArguments(text)
-  const { kind, properties } = viewOf(schema, schema)
+  const { kind, properties } = describeSchema(schema, schema)
   const hasForm = kind === 'object'
   const [view, setView] = useState<'form' | 'json'>('form')
   const shown = hasForm && 'value' in read ? view : 'json'
-  // What is only not filled in yet is no fault.
+  // A required field that is still empty is not shown as an error.
   const issues = 'value' in read ? issuesOf(schema, read.value) : []
-  const wrong = issues.filter(({ message }) => !message.startsWith('must have the property'))
-  const elsewhere = shown === 'form' ? wrong.filter(({ path }) => path === '') : issues
+  const shownIssues = issues.filter(({ message }) => !message.startsWith('must have the property'))
+  const otherIssues = shown === 'form' ? shownIssues.filter(({ path }) => path === '') : issues
   return (
     <div className={style.arguments}>
       {hasForm && (
@@ -75,7 +75,7 @@ export function Arguments({
         <SchemaForm
           schema={schema}
           value={read.value}
-          issues={wrong}
+          issues={shownIssues}
           report={report}
           onChange={(value) => onChange(JSON.stringify(value, null, 2))}
         />
@@ -87,11 +87,11 @@ export function Arguments({
           {read.problem === 'not-object' ? t('editor.notObject') : <Foreign text={foreign(read.problem)} />}
         </p>
       )}
-      {elsewhere.length > 0 && (
+      {otherIssues.length > 0 && (
         <Note tone="info">
           {t('inspect.schemaSays')}
           <ul>
-            {elsewhere.map(({ path, message }) => (
+            {otherIssues.map(({ path, message }) => (
               <li key={`${path} ${message}`}>
                 {path !== '' && <Foreign text={foreign(path)} inline />}{' '}
                 <HostText text={foreign(message)} inline />

@@ -10,7 +10,7 @@ type Of = { readonly prompt: string } | { readonly template: string }
 
 const maxShown = 50
 
-/** A text field with the values that the server suggests for it. */
+/** A text input with completions of the server. */
 export function CompletedInput({
   ids,
   server,
@@ -25,14 +25,14 @@ export function CompletedInput({
   of: Of
   argument: string
   value: string
-  /** What the other fields have. */
+  /** The values of the other fields. */
   chosen: Readonly<Record<string, string>>
   onChange: (value: string) => void
 }): ReactNode {
   const t = useText()
   const id = useId()
   const [isOpen, setOpen] = useState(false)
-  const [at, setAt] = useState(-1)
+  const [activeIndex, setActiveIndex] = useState(-1)
   const { data } = useRead('library.complete', { server, of, argument, value, chosen }, { enabled: isOpen })
   const values = plain<readonly string[] | undefined>(data?.values)?.slice(0, maxShown) ?? []
   const isShown = isOpen && values.length > 0 && !(values.length === 1 && values[0] === value)
@@ -40,7 +40,7 @@ export function CompletedInput({
     if (next === undefined) return
     onChange(next)
     setOpen(false)
-    setAt(-1)
+    setActiveIndex(-1)
   }
   return (
     <div className={style.completed}>
@@ -51,14 +51,14 @@ export function CompletedInput({
         aria-expanded={isShown}
         aria-controls={`${id}-list`}
         aria-autocomplete="list"
-        aria-activedescendant={isShown && at >= 0 ? `${id}-${at}` : undefined}
+        aria-activedescendant={isShown && activeIndex >= 0 ? `${id}-${activeIndex}` : undefined}
         autoComplete="off"
         spellCheck={false}
         value={value}
         onChange={({ target }) => {
           onChange(target.value)
           setOpen(true)
-          setAt(-1)
+          setActiveIndex(-1)
         }}
         onFocus={() => setOpen(true)}
         onBlur={() => setOpen(false)}
@@ -68,10 +68,16 @@ export function CompletedInput({
           if (step !== undefined) {
             event.preventDefault()
             setOpen(true)
-            if (values.length > 0) setAt((at + step + values.length) % values.length)
-          } else if (event.key === 'Enter' && isShown && at >= 0 && !event.ctrlKey && !event.metaKey) {
+            if (values.length > 0) setActiveIndex((activeIndex + step + values.length) % values.length)
+          } else if (
+            event.key === 'Enter' &&
+            isShown &&
+            activeIndex >= 0 &&
+            !event.ctrlKey &&
+            !event.metaKey
+          ) {
             event.preventDefault()
-            choose(values[at])
+            choose(values[activeIndex])
           } else if (event.key === 'Escape' && isShown) {
             event.preventDefault()
             setOpen(false)
@@ -86,18 +92,18 @@ export function CompletedInput({
         hidden={!isShown}
       >
         {isShown &&
-          values.map((one, n) => (
+          values.map((option, n) => (
             // biome-ignore lint/a11y/useKeyWithClickEvents: the combobox has the keys
             // biome-ignore lint/a11y/useFocusableInteractive: the combobox keeps the focus
             <div
-              key={one}
+              key={option}
               id={`${id}-${n}`}
               role="option"
-              aria-selected={n === at}
+              aria-selected={n === activeIndex}
               onPointerDown={(event) => event.preventDefault()}
-              onClick={() => choose(one)}
+              onClick={() => choose(option)}
             >
-              <Foreign text={foreign(one)} inline most={120} />
+              <Foreign text={foreign(option)} inline maxCharacters={120} />
             </div>
           ))}
       </div>

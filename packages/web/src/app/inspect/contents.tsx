@@ -101,14 +101,16 @@ function Block({ block, server, label }: { block: unknown; server: string; label
     <div className={style.block}>
       <header className={style.blockHead}>
         <span>{t(`content.${kind}`)}</span>
-        {mimeType !== undefined && <Foreign text={foreign(mimeType)} inline most={80} />}
+        {mimeType !== undefined && <Foreign text={foreign(mimeType)} inline maxCharacters={80} />}
         {size !== false && <span>{size}</span>}
-        {audience !== undefined && <Foreign text={foreign(annotationsIn(audience))} inline most={120} />}
-        {uri !== undefined && kind !== 'link' && <Foreign text={foreign(uri)} inline most={200} />}
+        {audience !== undefined && (
+          <Foreign text={foreign(annotationsIn(audience))} inline maxCharacters={120} />
+        )}
+        {uri !== undefined && kind !== 'link' && <Foreign text={foreign(uri)} inline maxCharacters={200} />}
         {views.length > 1 && (
           <Views
             label={t('content.view')}
-            views={views.map((one) => [one, t(`content.as.${one}`)] as const)}
+            views={views.map((name) => [name, t(`content.as.${name}`)] as const)}
             value={view}
             onChange={setView}
           />
@@ -119,7 +121,7 @@ function Block({ block, server, label }: { block: unknown; server: string; label
           <Link href={routes.inspectItem.to(server, 'resources', uri)}>
             <Foreign text={foreign(name ?? uri)} inline />
           </Link>{' '}
-          <Foreign text={foreign(uri)} inline most={200} />
+          <Foreign text={foreign(uri)} inline maxCharacters={200} />
         </p>
       ) : view === 'image' ? (
         <Picture base64={base64 ?? ''} mimeType={mimeType ?? ''} name={name ?? label} />

@@ -1,7 +1,7 @@
 import type { TraceFormat } from '@jackfield/host/browser'
 import { Download } from 'lucide-react'
 import { type ReactNode, useCallback, useState } from 'react'
-import { useAct, useHost } from '../data/host.tsx'
+import { useAction, useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Button } from '../ui/ui.tsx'
@@ -10,8 +10,8 @@ import style from './inspect.module.css'
 type Format = TraceFormat | 'recording'
 
 /**
- * Saves events as a file. The host makes it while the browser saves it, so nothing of it is in the page. `isWithin`: the
- * filter names one activity, and the file has what it led to.
+ * Exports events as a file, which the host streams to the browser. `isWithin`: the filter names one activity, and the file has the
+ * events that it caused.
  */
 export function ExportButton({
   label,
@@ -27,13 +27,13 @@ export function ExportButton({
   const t = useText()
   const { client } = useHost()
   const [isOpen, setOpen] = useState(false)
-  const act = useAct(
+  const action = useAction(
     useCallback(
       async (format: Format) => {
         setOpen(false)
         const ids = isWithin ? await client.call('trace.list', { filter, limit: 1 }) : undefined
-        const wanted = ids === undefined ? filter : `cause:${ids[0]?.id ?? 0}`
-        const ticket = await client.call('trace.export', { format, filter: wanted })
+        const exportFilter = ids === undefined ? filter : `cause:${ids[0]?.id ?? 0}`
+        const ticket = await client.call('trace.export', { format, filter: exportFilter })
         const link = document.createElement('a')
         link.href = `/blob/${ticket}`
         link.download = ''
@@ -47,12 +47,12 @@ export function ExportButton({
     <span className={style.menuPlace}>
       <Button
         small
-        isOff={act.isRunning}
+        isOff={action.isRunning}
         data-act="export"
         aria-expanded={formats.length > 1 ? isOpen : undefined}
         onClick={() => {
           if (formats.length > 1) setOpen(!isOpen)
-          else if (only !== undefined) void act.run(only)
+          else if (only !== undefined) void action.run(only)
         }}
       >
         <Download size={16} strokeWidth={1.5} aria-hidden="true" /> {label}
@@ -60,14 +60,14 @@ export function ExportButton({
       {isOpen && (
         <div className={style.menu}>
           {formats.map((format) => (
-            <button type="button" key={format} data-format={format} onClick={() => void act.run(format)}>
+            <button type="button" key={format} data-format={format} onClick={() => void action.run(format)}>
               <strong>{t(`export.${format}`)}</strong>
               <span className={style.menuText}>{t(`export.${format}.means`)}</span>
             </button>
           ))}
         </div>
       )}
-      {act.error !== undefined && <ErrorNote error={act.error} />}
+      {action.error !== undefined && <ErrorNote error={action.error} />}
     </span>
   )
 }

@@ -15,9 +15,9 @@ import style from './inspect.module.css'
 import { PromptPage } from './prompt.tsx'
 import { ResourcePage, TemplatePage } from './resource.tsx'
 import { ServerPage } from './server-page.tsx'
-import { faultsOf, ToolHints, ToolPage } from './tool.tsx'
+import { definitionErrorsOf, ToolHints, ToolPage } from './tool.tsx'
 
-/** What a server is and offers, and one thing of it to try. */
+/** The inspector: servers, the lists of their tools, prompts and resources, and the selected item. */
 export default function Inspect(): ReactNode {
   const t = useText()
   const [, navigate] = useLocation()
@@ -40,8 +40,8 @@ export default function Inspect(): ReactNode {
       </Empty>
     )
   const row = servers.get(server)
-  const kind = inspectKinds.find((one) => one === kindOf)
-  // Where only the server is named: what it offers, beside what it is.
+  const kind = inspectKinds.find((name) => name === kindOf)
+  // With only a server in the address, its first non-empty list is shown beside its details.
   const listed = kind === undefined || kind === 'server' ? firstKind(row) : kind
   return (
     <div className={style.screen} data-open={item !== undefined || kind === 'server'}>
@@ -62,18 +62,18 @@ export default function Inspect(): ReactNode {
             {row !== undefined && <StateLamp state={row.connection.state} />}
           </div>
           <nav className={style.kinds} aria-label={t('inspect.offers')}>
-            {inspectKinds.map((one) => {
-              const isHere = one === (kind ?? listed)
+            {inspectKinds.map((name) => {
+              const isHere = name === (kind ?? listed)
               return (
                 <Link
-                  key={one}
-                  href={routes.inspectKind.to(server, one)}
+                  key={name}
+                  href={routes.inspectKind.to(server, name)}
                   className={style.kind ?? ''}
                   aria-current={isHere ? 'page' : undefined}
                 >
-                  {t(`inspect.${one}`)}
-                  {(one === 'tools' || one === 'prompts' || one === 'resources' || one === 'templates') &&
-                    row !== undefined && <span>{row[one]}</span>}
+                  {t(`inspect.${name}`)}
+                  {(name === 'tools' || name === 'prompts' || name === 'resources' || name === 'templates') &&
+                    row !== undefined && <span>{row[name]}</span>}
                 </Link>
               )
             })}
@@ -127,14 +127,14 @@ function TaskOfServer({ server, id }: { server: string; id: string }): ReactNode
   const t = useText()
   const task = useTopic('tasks')?.get(id)
   if (task === undefined) return <Empty title={t('inspect.noTask')} />
-  const back = (
+  const backLink = (
     <Link href={routes.inspectKind.to(server, 'tasks')} className={style.back ?? ''}>
       ‹ <bdi>{server}</bdi>
     </Link>
   )
   return (
     <div className={style.serverPage}>
-      <TaskDetail task={task} back={back} />
+      <TaskDetail task={task} back={backLink} />
     </div>
   )
 }
@@ -155,33 +155,33 @@ function useOffers(server: string, kind: InspectKind): readonly Offer[] | undefi
   const templates = useRead('catalog.templates', { server }, { enabled: kind === 'templates' }).data
   const tasks = useTopic('tasks')
   return useMemo(() => {
-    const text = (...given: readonly unknown[]): string | undefined =>
-      given.find((one): one is string => typeof one === 'string' && one !== '')
+    const firstText = (...candidates: readonly unknown[]): string | undefined =>
+      candidates.find((text): text is string => typeof text === 'string' && text !== '')
     switch (kind) {
       case 'tools':
         return plain<CatalogTool[] | undefined>(tools)?.map((entry) => ({
           id: entry.tool.name,
           name: entry.tool.name,
-          about: text(entry.tool.description, entry.tool.title),
+          about: firstText(entry.tool.description, entry.tool.title),
           tool: entry,
         }))
       case 'prompts':
         return prompts?.map(({ prompt }) => ({
           id: plainText(prompt.name),
           name: plainText(prompt.name),
-          about: text(prompt.description, prompt.title),
+          about: firstText(prompt.description, prompt.title),
         }))
       case 'resources':
         return resources?.map(({ resource }) => ({
           id: plainText(resource.uri),
-          name: text(resource.title, resource.name) ?? '',
+          name: firstText(resource.title, resource.name) ?? '',
           about: plainText(resource.uri),
         }))
       case 'templates':
         return templates?.map(({ template }) => ({
           id: plainText(template.uriTemplate),
           name: plainText(template.uriTemplate),
-          about: text(template.description, template.title, template.name),
+          about: firstText(template.description, template.title, template.name),
         }))
       case 'tasks':
         return [...(tasks ?? [])]
@@ -194,7 +194,7 @@ function useOffers(server: string, kind: InspectKind): readonly Offer[] | undefi
   }, [kind, server, tools, prompts, resources, templates, tasks])
 }
 
-/** Everything of one kind, of which only the rows in view are in the document. */
+/** A list of one kind. Only the rows in view are in the document. */
 function Offers({
   server,
   kind,
@@ -210,9 +210,9 @@ function Offers({
   const offers = useOffers(server, kind)
   const scroller = useRef<HTMLDivElement>(null)
   const shown = useMemo(() => {
-    const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
+    const terms = filter.toLowerCase().split(/\s+/).filter(Boolean)
     return (offers ?? []).filter(({ name, about = '' }) =>
-      words.every((word) => `${name} ${about}`.toLowerCase().includes(word)),
+      terms.every((word) => `${name} ${about}`.toLowerCase().includes(word)),
     )
   }, [offers, filter])
   const rows = useVirtualizer({
@@ -253,13 +253,13 @@ function Offers({
                   >
                     <span className={style.offerName}>
                       <span>
-                        <Foreign text={foreign(offer.name)} most={120} inline />
+                        <Foreign text={foreign(offer.name)} maxCharacters={120} inline />
                       </span>
                       {offer.tool !== undefined && <Marks tool={offer.tool} />}
                     </span>
                     {offer.about !== undefined && (
                       <span className={style.offerAbout}>
-                        <Foreign text={foreign(offer.about)} most={160} inline />
+                        <Foreign text={foreign(offer.about)} maxCharacters={160} inline />
                       </span>
                     )}
                   </Link>
@@ -275,7 +275,7 @@ function Offers({
 
 function Marks({ tool }: { tool: CatalogTool }): ReactNode {
   const t = useText()
-  const isInvalid = faultsOf(tool).length > 0
+  const isInvalid = definitionErrorsOf(tool).length > 0
   return (
     <span className={style.marks}>
       {isInvalid && (

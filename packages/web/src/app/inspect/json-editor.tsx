@@ -14,7 +14,7 @@ import { EditorView, keymap } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { hostSentence } from '../i18n/i18n.ts'
-import { issuesOf, type Schema, viewOf } from './schema.ts'
+import { describeSchema, issuesOf, type Schema } from './schema.ts'
 
 type SyntaxNode = ReturnType<ReturnType<typeof syntaxTree>['resolveInner']>
 
@@ -45,7 +45,7 @@ const look = EditorView.theme({
   '.cm-diagnostic-warning': { borderLeftColor: 'var(--warn)' },
 })
 
-/** Edits JSON: coloured, with names and values by its schema, and what is wrong at its place. */
+/** A JSON editor with syntax colours, completions of the schema, and validation issues at their positions. */
 export default function JsonEditor({
   text,
   label,
@@ -57,16 +57,16 @@ export default function JsonEditor({
   schema?: Schema
   onChange: (text: string) => void
 }): ReactNode {
-  const place = useRef<HTMLDivElement>(null)
+  const container = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(undefined)
   const changed = useRef(onChange)
   changed.current = onChange
   const first = useRef(text)
   useEffect(() => {
-    if (place.current === null) return
+    if (container.current === null) return
     const nonce = document.querySelector<HTMLMetaElement>('meta[name=style-nonce]')?.nonce ?? ''
     const editor = new EditorView({
-      parent: place.current,
+      parent: container.current,
       state: EditorState.create({
         doc: first.current,
         extensions: [
@@ -75,9 +75,9 @@ export default function JsonEditor({
           json(),
           bracketMatching(),
           closeBrackets(),
-          autocompletion({ override: [(context) => completed(context, schema)], icons: false }),
+          autocompletion({ override: [(context) => completionsAt(context, schema)], icons: false }),
           linter(jsonParseLinter(), { delay: 300 }),
-          linter((editor) => faultsIn(editor, schema), { delay: 300 }),
+          linter((editor) => diagnosticsOf(editor, schema), { delay: 300 }),
           syntaxHighlighting(colours),
           look,
           EditorView.lineWrapping,
@@ -104,20 +104,20 @@ export default function JsonEditor({
     editor.dispatch({ changes: { from: 0, to: editor.state.doc.length, insert: text } })
     forceLinting(editor)
   }, [text])
-  return <div ref={place} />
+  return <div ref={container} />
 }
 
-/** The names of the members, or numbers of items, that lead to a place. */
+/** The member names and item indexes that lead to a node. */
 function pathTo(state: EditorState, node: SyntaxNode): string[] {
   const path: string[] = []
-  for (let at: SyntaxNode | null = node; at !== null; at = at.parent) {
-    const { parent } = at
+  for (let current: SyntaxNode | null = node; current !== null; current = current.parent) {
+    const { parent } = current
     if (parent?.name === 'Property') path.unshift(nameOf(state, parent))
     else if (parent?.name === 'Array') {
       let n = 0
-      for (let before = at.prevSibling; before !== null; before = before.prevSibling)
+      for (let before = current.prevSibling; before !== null; before = before.prevSibling)
         if (isValue(before)) n += 1
-      if (isValue(at)) path.unshift(String(n))
+      if (isValue(current)) path.unshift(String(n))
     }
   }
   return path
@@ -144,13 +144,13 @@ function schemaAt(path: readonly string[], root: Schema): Schema | undefined {
   let schema: Schema | undefined = root
   for (const part of path) {
     if (schema === undefined) return undefined
-    const { properties, items } = viewOf(schema, root)
+    const { properties, items } = describeSchema(schema, root)
     schema = properties.find(([name]) => name === part)?.[1] ?? items
   }
   return schema
 }
 
-function completed(
+function completionsAt(
   context: CompletionContext,
   root: Schema | undefined,
 ): { from: number; options: Completion[] } | null {
@@ -166,7 +166,7 @@ function completed(
     const schema = schemaAt(path, root)
     if (schema === undefined) return null
     const present = new Set(object.getChildren('Property').map((property) => nameOf(state, property)))
-    const { properties, required } = viewOf(schema, root)
+    const { properties, required } = describeSchema(schema, root)
     const isQuoted = node.name === 'PropertyName'
     return {
       from: isQuoted ? node.from : pos,
@@ -174,7 +174,7 @@ function completed(
         .filter(([name]) => !present.has(name) || (isQuoted && nameOf(state, node.parent ?? node) === name))
         .map(([name, property]) => ({
           label: JSON.stringify(name),
-          detail: viewOf(property, root).kind,
+          detail: describeSchema(property, root).kind,
           boost: required.has(name) ? 1 : 0,
           apply:
             isQuoted && node.parent?.lastChild?.name !== 'PropertyName'
@@ -183,23 +183,25 @@ function completed(
         })),
     }
   }
-  const at = node.name === 'Property' ? (node.lastChild ?? node) : node
-  const property = at.name === 'PropertyName' ? at.parent : at.parent
+  const valueNode = node.name === 'Property' ? (node.lastChild ?? node) : node
+  const property = valueNode.parent
   const path =
-    property?.name === 'Property' ? [...pathTo(state, property), nameOf(state, property)] : pathTo(state, at)
+    property?.name === 'Property'
+      ? [...pathTo(state, property), nameOf(state, property)]
+      : pathTo(state, valueNode)
   const schema = schemaAt(path, root)
   if (schema === undefined) return null
-  const { choices, kind } = viewOf(schema, root)
+  const { choices, kind } = describeSchema(schema, root)
   const values = choices?.map(({ value }) => value) ?? (kind === 'boolean' ? [true, false] : [])
   if (values.length === 0) return null
   return {
-    from: isValue(at) && pos > at.from ? at.from : pos,
+    from: isValue(valueNode) && pos > valueNode.from ? valueNode.from : pos,
     options: values.map((value) => ({ label: JSON.stringify(value) })),
   }
 }
 
-/** What the schema says is wrong, at the places in the text. */
-function faultsIn(view: EditorView, schema: Schema | undefined): Diagnostic[] {
+/** The validation issues of the text with their positions. */
+function diagnosticsOf(view: EditorView, schema: Schema | undefined): Diagnostic[] {
   const { state } = view
   let value: unknown
   try {
@@ -208,21 +210,23 @@ function faultsIn(view: EditorView, schema: Schema | undefined): Diagnostic[] {
     return []
   }
   return issuesOf(schema, value).map(({ path, message }) => {
-    const { from, to } = placeOf(state, path)
+    const { from, to } = rangeOf(state, path)
     const shown = hostSentence(message)
     return { from, to, severity: 'warning', message: path === '' ? shown : `${path} ${shown}` }
   })
 }
 
-function placeOf(state: EditorState, pointer: string): { from: number; to: number } {
+function rangeOf(state: EditorState, pointer: string): { from: number; to: number } {
   let node: SyntaxNode | null = syntaxTree(state).topNode.firstChild
   for (const part of pointer.split('/').slice(1)) {
     const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
     if (node?.name === 'Object')
-      node = node.getChildren('Property').find((one) => nameOf(state, one) === name)?.lastChild ?? node
+      node =
+        node.getChildren('Property').find((property) => nameOf(state, property) === name)?.lastChild ?? node
     else if (node?.name === 'Array') {
       const items: SyntaxNode[] = []
-      for (let at = node.firstChild; at !== null; at = at.nextSibling) if (isValue(at)) items.push(at)
+      for (let child = node.firstChild; child !== null; child = child.nextSibling)
+        if (isValue(child)) items.push(child)
       node = items[Number(name)] ?? node
     }
   }

@@ -9,10 +9,10 @@ import { Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { isRecord } from './schema.ts'
 
-/** How often the messages of something that runs are read again. */
+/** Milliseconds between two reads of the messages of a running activity. */
 const liveMs = 500
 
-/** Everything that an activity led to: messages, HTTP exchanges, output; in order. */
+/** The events that an activity caused: messages, HTTP exchanges, output; in order. */
 export function useTraffic(activity: number | undefined, isRunning: boolean): readonly TraceEvent[] {
   const { data, refetch } = useRead(
     'trace.tree',
@@ -21,7 +21,7 @@ export function useTraffic(activity: number | undefined, isRunning: boolean): re
   )
   const wasRunning = useRef(isRunning)
   useEffect(() => {
-    // The last messages come after the last reading.
+    // Reads once more after the end, for the last messages.
     if (wasRunning.current && !isRunning) refetch()
     wasRunning.current = isRunning
   }, [isRunning, refetch])
@@ -39,7 +39,7 @@ export function useTraffic(activity: number | undefined, isRunning: boolean): re
 
 const icons = { wire: ArrowUpRight, http: Globe, stderr: Terminal, warning: TriangleAlert }
 
-/** The messages of one activity as rows that open. `from`: the time of the first, in milliseconds. */
+/** The messages of one activity as rows that expand. `from`: the time of the first, in milliseconds since 1970. */
 export function Messages({ events }: { events: readonly TraceEvent[] }): ReactNode {
   const t = useText()
   if (events.length === 0) return <p className={style.quiet}>{t('messages.none')}</p>
@@ -80,7 +80,7 @@ function MessageRow({ event, since }: { event: TraceEvent; since: TraceEvent | u
             aria-label={t(`messages.${kind === 'wire' ? (direction ?? 'sent') : kind}`)}
           />
           <span className={style.messageName}>
-            <Foreign text={foreign(event.summary)} inline most={160} />
+            <Foreign text={foreign(event.summary)} inline maxCharacters={160} />
           </span>
           <span className={style.quiet}>{t('content.bytes', { count: number(event.bytes) })}</span>
           <span className={style.quiet}>+{duration(offset)}</span>
@@ -97,7 +97,7 @@ function offsetOf(event: TraceEvent, since: TraceEvent | undefined): number {
   return Math.max(0, Date.parse(event.at) - Date.parse(since.at))
 }
 
-/** What was kept of one event. */
+/** The recorded payload of one event. */
 export function Payload({ id, label }: { id: number; label: string }): ReactNode {
   const t = useText()
   const [view, setView] = useState<'tree' | 'exact'>('tree')
@@ -149,15 +149,15 @@ export function Exchange({ event }: { event: TraceEvent }): ReactNode {
   return (
     <div className={style.block}>
       <header className={style.blockHead}>
-        <Foreign text={foreign(`${request['method']} ${request['url']}`)} inline most={300} />
+        <Foreign text={foreign(`${request['method']} ${request['url']}`)} inline maxCharacters={300} />
         <span className={event.status === 'ok' ? uiStyle.ok : uiStyle.danger}>
           {response === undefined ? (
-            <Foreign text={foreign(String(payload['error'] ?? event.status))} inline most={120} />
+            <Foreign text={foreign(String(payload['error'] ?? event.status))} inline maxCharacters={120} />
           ) : (
             <Foreign
               text={foreign(`${response['status']} ${response['statusText'] ?? ''}`)}
               inline
-              most={60}
+              maxCharacters={60}
             />
           )}
         </span>
@@ -185,7 +185,7 @@ function Headers({ title, headers }: { title: string; headers: unknown }): React
               <Foreign text={foreign(name)} inline />
             </th>
             <td>
-              <Foreign text={foreign(String(value))} most={1_000} />
+              <Foreign text={foreign(String(value))} maxCharacters={1_000} />
             </td>
           </tr>
         ))}

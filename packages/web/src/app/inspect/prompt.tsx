@@ -6,14 +6,14 @@ import { routes, useAddress } from '../routes.ts'
 import { Foreign, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
 import { Empty, Field, RequiredMark } from '../ui/ui.tsx'
-import { Bench, Fold } from './bench.tsx'
 import { CompletedInput } from './completed-input.tsx'
 import style from './inspect.module.css'
 import { RunResult } from './result.tsx'
 import { useRun } from './run.ts'
+import { Fold, RunLayout } from './run-layout.tsx'
 import { commandLine, linkedArguments } from './tool.tsx'
 
-/** A prompt with its arguments, and the messages that it gives. */
+/** A prompt with its arguments, and the messages of its last run. */
 export function PromptPage({ server, name }: { server: string; name: string }): ReactNode {
   const t = useText()
   const prompts = useRead('catalog.prompts', { server })
@@ -30,7 +30,7 @@ export function PromptPage({ server, name }: { server: string; name: string }): 
   )
 }
 
-/** The texts among the arguments of a link. */
+/** The text arguments of a link. */
 export function linkedTexts(text: string | null): Record<string, string> | undefined {
   const linked = linkedArguments(text)
   if (linked === undefined) return undefined
@@ -55,19 +55,19 @@ function Prompt({
     () => linkedTexts(query.get('args')) ?? { ...last },
   )
   const run = useRun(server, `prompts/${name}`)
-  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+  const filledValues = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
   return (
-    <Bench
+    <RunLayout
       server={server}
       kind="prompts"
       title={name}
       run={run}
       action={t('inspect.get')}
-      onRun={() => run.start({ kind: 'prompt', prompt: entry.name, arguments: given })}
+      onRun={() => run.start({ kind: 'prompt', prompt: entry.name, arguments: filledValues })}
       head={
         description !== undefined && (
           <p className={style.about}>
-            <Foreign text={foreign(description)} most={600} />
+            <Foreign text={foreign(description)} maxCharacters={600} />
           </p>
         )
       }
@@ -86,7 +86,7 @@ function Prompt({
                 }
                 hint={
                   field.description === undefined ? undefined : (
-                    <Foreign text={foreign(field.description)} most={400} />
+                    <Foreign text={foreign(field.description)} maxCharacters={400} />
                   )
                 }
               >
@@ -97,7 +97,7 @@ function Prompt({
                     of={{ prompt: name }}
                     argument={field.name}
                     value={values[field.name] ?? ''}
-                    chosen={given}
+                    chosen={filledValues}
                     onChange={(value) => setValues({ ...values, [field.name]: value })}
                   />
                 )}
@@ -113,9 +113,9 @@ function Prompt({
       <RunResult
         of={run}
         server={server}
-        link={routes.inspectItem.to(server, 'prompts', name, given)}
-        command={commandLine('prompt', server, name, given)}
+        link={routes.inspectItem.to(server, 'prompts', name, filledValues)}
+        command={commandLine('prompt', server, name, filledValues)}
       />
-    </Bench>
+    </RunLayout>
   )
 }

@@ -1,34 +1,34 @@
 import type { CatalogResource, CatalogTemplate } from '@jackfield/host/browser'
 import { Eye, EyeOff } from 'lucide-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Button, Empty, Field, Note } from '../ui/ui.tsx'
-import { Bench, Fold } from './bench.tsx'
 import { CompletedInput } from './completed-input.tsx'
 import style from './inspect.module.css'
 import { linkedTexts } from './prompt.tsx'
 import { RunResult } from './result.tsx'
 import { type InspectorRun, useRun } from './run.ts'
+import { Fold, RunLayout } from './run-layout.tsx'
 import { commandLine } from './tool.tsx'
 
-/** A resource: what it says, and its changes while it is watched. */
+/** A resource: its contents, and its updates while it is subscribed. */
 export function ResourcePage({ server, uri }: { server: string; uri: string }): ReactNode {
   const t = useText()
   const resources = useRead('catalog.resources', { server })
   const run = useRun(server, `resources/${uri}`)
   if (resources.isPending) return null
-  // One that is not listed may come from a template or a link.
+  // A resource that is not listed may come from a template or a link.
   const entry = plain<CatalogResource[] | undefined>(resources.data)?.find(
     ({ resource }) => resource.uri === uri,
   )
   const { title, description, mimeType } = entry?.resource ?? {}
   return (
-    <Bench
+    <RunLayout
       server={server}
       kind="resources"
       title={uri}
@@ -40,14 +40,14 @@ export function ResourcePage({ server, uri }: { server: string; uri: string }): 
           {(title ?? mimeType) !== undefined && (
             <p className={style.subtitle}>
               <Foreign
-                text={foreign([title, mimeType].filter((one) => one !== undefined).join(' · '))}
-                most={300}
+                text={foreign([title, mimeType].filter((part) => part !== undefined).join(' · '))}
+                maxCharacters={300}
               />
             </p>
           )}
           {description !== undefined && (
             <p className={style.about}>
-              <Foreign text={foreign(description)} most={600} />
+              <Foreign text={foreign(description)} maxCharacters={600} />
             </p>
           )}
           {entry === undefined && <Note tone="info">{t('inspect.notListed')}</Note>}
@@ -70,11 +70,11 @@ export function ResourcePage({ server, uri }: { server: string; uri: string }): 
         link={routes.inspectItem.to(server, 'resources', uri)}
         command={commandLine('read', server, uri)}
       />
-    </Bench>
+    </RunLayout>
   )
 }
 
-/** Follows the changes of a resource, and reads it again after each. */
+/** Subscribes to a resource and reads it after each update. */
 function Watching({ server, uri, run }: { server: string; uri: string; run: InspectorRun }): ReactNode {
   const t = useText()
   const { time } = useFormat()
@@ -95,7 +95,7 @@ function Watching({ server, uri, run }: { server: string; uri: string; run: Insp
     seen.current = newest
     start({ kind: 'read', server, uri })
   }, [newest, isRunning, start, server, uri])
-  const act = useAct(async () => {
+  const watchAction = useAction(async () => {
     if (isWatched) await client.call('runs.stop', { id })
     else {
       const started = await client.call('runs.start', { request: { kind: 'watch', server, uris: [uri] } })
@@ -103,16 +103,17 @@ function Watching({ server, uri, run }: { server: string; uri: string; run: Insp
       setId(started)
     }
   })
-  const fault =
-    act.error?.message ?? (row?.state === 'failed' ? row.fault && plainText(row.fault.message) : undefined)
+  const errorMessage =
+    watchAction.error?.message ??
+    (row?.state === 'failed' ? row.fault && plainText(row.fault.message) : undefined)
   return (
     <div className={style.watch}>
       <div className={style.bar}>
         <Button
           small
-          isOff={act.isRunning}
+          isOff={watchAction.isRunning}
           aria-pressed={isWatched}
-          onClick={() => void act.run()}
+          onClick={() => void watchAction.run()}
           data-act="watch"
         >
           {isWatched ? (
@@ -128,9 +129,9 @@ function Watching({ server, uri, run }: { server: string; uri: string; run: Insp
           </span>
         )}
       </div>
-      {fault !== undefined && (
+      {errorMessage !== undefined && (
         <Note tone="danger" live>
-          <Foreign text={foreign(fault)} />
+          <Foreign text={foreign(errorMessage)} />
         </Note>
       )}
       {isWatched && changes.length > 0 && (
@@ -158,13 +159,14 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
   const { client } = useHost()
   const [values, setValues] = useState<Record<string, string>>(() => linkedTexts(query.get('args')) ?? {})
   const run = useRun(server, `templates/${uriTemplate}`)
-  const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+  const filledValues = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
   const isReady =
-    fields.data?.every(({ name, required }) => !required || given[plainText(name)] !== undefined) ?? false
-  const expanded = useRead('library.expand', { uriTemplate, values: given }, { enabled: isReady }).data
+    fields.data?.every(({ name, required }) => !required || filledValues[plainText(name)] !== undefined) ??
+    false
+  const expanded = useRead('library.expand', { uriTemplate, values: filledValues }, { enabled: isReady }).data
   const { start } = run
-  const act = useAct(async () => {
-    const uri = await client.call('library.expand', { uriTemplate, values: given })
+  const runAction = useAction(async () => {
+    const uri = await client.call('library.expand', { uriTemplate, values: filledValues })
     start({ kind: 'read', server, uri })
   })
   const entry = plain<CatalogTemplate[] | undefined>(templates.data)?.find(
@@ -174,18 +176,18 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
   const { description } = entry.template
   const uri = expanded === undefined ? undefined : plainText(expanded)
   return (
-    <Bench
+    <RunLayout
       server={server}
       kind="templates"
       title={uriTemplate}
       run={run}
       action={t('inspect.read')}
       isOff={!isReady}
-      onRun={() => void act.run()}
+      onRun={() => void runAction.run()}
       head={
         description !== undefined && (
           <p className={style.about}>
-            <Foreign text={foreign(description)} most={600} />
+            <Foreign text={foreign(description)} maxCharacters={600} />
           </p>
         )
       }
@@ -211,7 +213,7 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
                       of={{ template: uriTemplate }}
                       argument={name}
                       value={values[name] ?? ''}
-                      chosen={given}
+                      chosen={filledValues}
                       onChange={(value) => setValues({ ...values, [name]: value })}
                     />
                   )}
@@ -226,7 +228,7 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
               </code>
             </p>
           )}
-          {act.error !== undefined && <ErrorNote error={act.error} />}
+          {runAction.error !== undefined && <ErrorNote error={runAction.error} />}
           <Fold title={t('inspect.definition')}>
             <JsonTree value={entry.template} label={t('inspect.definition')} />
           </Fold>
@@ -236,9 +238,9 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
       <RunResult
         of={run}
         server={server}
-        link={routes.inspectItem.to(server, 'templates', uriTemplate, given)}
+        link={routes.inspectItem.to(server, 'templates', uriTemplate, filledValues)}
         command={uri === undefined ? undefined : commandLine('read', server, uri)}
       />
-    </Bench>
+    </RunLayout>
   )
 }

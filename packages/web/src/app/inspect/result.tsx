@@ -13,7 +13,7 @@ import { Author } from '../text/author.tsx'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { ExactJson, Foreign, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, wire } from '../text/foreign-type.ts'
-import { changedPlaces } from '../text/pieces.ts'
+import { changedValues } from '../text/pieces.ts'
 import { Button, Lamp, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { Contents } from './contents.tsx'
 import { ExportButton } from './export-button.tsx'
@@ -24,7 +24,7 @@ import { isRecord, issuesOf } from './schema.ts'
 
 type View = 'result' | 'messages' | 'http' | 'why' | 'app'
 
-/** What a run gave: result, messages, HTTP, the decision of policy; compared with the run before. */
+/** The result of a run in views: result, messages, HTTP exchanges and policy decision; compared with the run before. */
 export function RunResult({
   of,
   server,
@@ -64,7 +64,7 @@ export function RunResult({
         onChange={setView}
       />
       {view === 'result' && run !== undefined && (
-        <Given run={run} of={of} server={server} tool={tool} events={events.map(({ id }) => id)} />
+        <ResultBody run={run} of={of} server={server} tool={tool} events={events.map(({ id }) => id)} />
       )}
       {view === 'result' && run === undefined && isRunning && <Waiting question={of.question} />}
       {view === 'messages' && <Messages events={events.filter(({ kind }) => kind !== 'http')} />}
@@ -103,7 +103,7 @@ export function RunResult({
   )
 }
 
-/** Whom a run waits for. */
+/** Shows whether a run waits for the user or the server. */
 function Waiting({ question }: { question: string | undefined }): ReactNode {
   const t = useText()
   if (question === undefined) return <p className={style.quiet}>{t('inspect.waiting')}</p>
@@ -211,8 +211,8 @@ function resultOf(run: Run | undefined): unknown {
   return call?.result ?? read ?? prompt
 }
 
-/** The result itself, and what is different from the run before. */
-function Given({
+/** The result, and its differences from the run before. */
+function ResultBody({
   run,
   of: { previous },
   server,
@@ -228,7 +228,7 @@ function Given({
   const t = useText()
   const value = resultOf(run)
   const before = resultOf(previous)
-  const changes = before === undefined || value === undefined ? undefined : changedPlaces(before, value)
+  const changes = before === undefined || value === undefined ? undefined : changedValues(before, value)
   const { call, read, prompt } = run.result ?? {}
   const structured = call?.result.structuredContent
   return (
@@ -258,7 +258,7 @@ function Given({
         <>
           {prompt.description !== undefined && (
             <p className={style.quiet}>
-              <Foreign text={foreign(prompt.description)} most={1_000} />
+              <Foreign text={foreign(prompt.description)} maxCharacters={1_000} />
             </p>
           )}
           {prompt.messages.map(({ role, content }, n) => (
@@ -282,7 +282,7 @@ function Given({
   )
 }
 
-/** Structured content with what its schema says about it, place by place. */
+/** Structured content with the validation issues of its schema by JSON Pointer. */
 function Structured({ value, schema, label }: { value: unknown; schema: unknown; label: string }): ReactNode {
   const t = useText()
   const [view, setView] = useState<'tree' | 'exact'>('tree')
@@ -328,7 +328,7 @@ function Structured({ value, schema, label }: { value: unknown; schema: unknown;
   )
 }
 
-/** The structured content of a response that the client refused: it is in the message. */
+/** The structured content of a response that the client rejected, taken from the message. */
 function Refused({ events, schema }: { events: readonly number[]; schema: unknown }): ReactNode {
   const t = useText()
   const pairs = useRead(
@@ -342,7 +342,7 @@ function Refused({ events, schema }: { events: readonly number[]; schema: unknow
   return <Structured value={result['structuredContent']} schema={schema} label={t('inspect.refused')} />
 }
 
-/** How policy decided, and what it follows from. */
+/** The decision of policy, and its reasons. */
 function Why({
   run,
   tool,
@@ -357,7 +357,7 @@ function Why({
   const request = run?.request
   const args = request?.kind === 'call' ? request.arguments : {}
   const enabled = request?.kind === 'call'
-  const own = plain<PolicyExplanation | undefined>(
+  const explanation = plain<PolicyExplanation | undefined>(
     useRead(
       'policy.explain',
       { tool: tool.name, arguments: args, caller: 'person', typed: true },
@@ -367,7 +367,7 @@ function Why({
   const model = plain<PolicyExplanation | undefined>(
     useRead('policy.explain', { tool: tool.name, arguments: args, caller: 'chat' }, { enabled }).data,
   )
-  const decision = run?.result?.call?.decision ?? own?.decision
+  const decision = run?.result?.call?.decision ?? explanation?.decision
   if (decision === undefined || row.state === 'running')
     return <p className={style.quiet}>{t('inspect.waiting')}</p>
   const sentence = (rule: string): string => t('why.rule', { kind: ruleKind(rule), rule })
@@ -397,19 +397,20 @@ function Why({
             </dd>
           </>
         )}
-        {own?.result !== undefined && (
+        {explanation?.result !== undefined && (
           <>
             <dt>{t('why.result')}</dt>
             <dd>
-              {t(`verdict.${own.result.verdict}`)} · <Foreign text={foreign(own.result.rule)} inline />
+              {t(`verdict.${explanation.result.verdict}`)} ·{' '}
+              <Foreign text={foreign(explanation.result.rule)} inline />
             </dd>
           </>
         )}
-        {own !== undefined && own.labels.length > 0 && (
+        {explanation !== undefined && explanation.labels.length > 0 && (
           <>
             <dt>{t('why.labels')}</dt>
             <dd>
-              <Foreign text={foreign(own.labels.join(', '))} inline />
+              <Foreign text={foreign(explanation.labels.join(', '))} inline />
             </dd>
           </>
         )}
@@ -418,8 +419,8 @@ function Why({
           <Foreign text={foreign(JSON.stringify(tool.tool.annotations ?? {}))} inline />
         </dd>
       </dl>
-      <h3>{t('why.matched', { count: own?.matched.length ?? 0 })}</h3>
-      {own?.matched.map((rule) => (
+      <h3>{t('why.matched', { count: explanation?.matched.length ?? 0 })}</h3>
+      {explanation?.matched.map((rule) => (
         <details key={rule.id}>
           <summary>
             <strong className={verdictTone[rule.verdict]}>{t(`verdict.${rule.verdict}`)}</strong>{' '}
@@ -433,10 +434,10 @@ function Why({
           <JsonTree value={rule} label={rule.id} />
         </details>
       ))}
-      {own !== undefined && own.grants.length > 0 && (
+      {explanation !== undefined && explanation.grants.length > 0 && (
         <>
           <h3>{t('why.grants')}</h3>
-          <JsonTree value={own.grants} label={t('why.grants')} />
+          <JsonTree value={explanation.grants} label={t('why.grants')} />
         </>
       )}
     </div>

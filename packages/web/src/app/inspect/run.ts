@@ -1,14 +1,14 @@
 import type { Run, RunRequest, RunRow } from '@jackfield/host/client'
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { useAct, useHost, useTopic } from '../data/host.tsx'
+import { useAction, useHost, useTopic } from '../data/host.tsx'
 import type { Wire } from '../text/foreign-type.ts'
 
 export interface InspectorRun {
-  /** The run as it goes. */
+  /** The state of the run. */
   readonly row: Wire<RunRow> | undefined
-  /** The run with its result, once it is over. */
+  /** The run with its result, once it is finished. */
   readonly run: Run | undefined
-  /** The one before, to compare with. */
+  /** The run before, for comparison. */
   readonly previous: Run | undefined
   readonly isRunning: boolean
   /** The id of the question that the run waits for, if it waits for the person. */
@@ -19,11 +19,11 @@ export interface InspectorRun {
 }
 
 /**
- * The last runs of one thing of a server, such as `tools/echo`. The host knows them by their ids, which outlive a reload and a
- * visit of another screen.
+ * The last two runs of a target of a server, such as `tools/echo`. Their ids are stored, so that they survive a reload and
+ * navigation.
  */
-export function useRun(server: string, thing: string): InspectorRun {
-  const name = `jackfield.runs.${server}/${thing}`
+export function useRun(server: string, target: string): InspectorRun {
+  const name = `jackfield.runs.${server}/${target}`
   const { client } = useHost()
   const [ids, setIds] = useState<readonly string[]>(() => storedIds(name))
   const [runs, setRuns] = useState<ReadonlyMap<string, Run>>(new Map())
@@ -31,7 +31,7 @@ export function useRun(server: string, thing: string): InspectorRun {
   const [id = '', before = ''] = ids
   const row = topic?.get(id)
   const state = row?.state
-  const asked = useRef(new Set<string>())
+  const requested = useRef(new Set<string>())
   const remember = useCallback(
     (next: readonly string[]): void => {
       sessionStorage.setItem(name, JSON.stringify(next))
@@ -40,24 +40,24 @@ export function useRun(server: string, thing: string): InspectorRun {
     [name],
   )
   useEffect(() => {
-    for (const one of [id, before]) {
-      const isOver = one !== id || (state !== undefined && state !== 'running')
-      if (one === '' || !isOver || asked.current.has(one)) continue
-      asked.current.add(one)
-      client.call('runs.get', { id: one }).then(
-        (run) => setRuns((known) => new Map(known).set(one, run)),
+    for (const runId of [id, before]) {
+      const isFinished = runId !== id || (state !== undefined && state !== 'running')
+      if (runId === '' || !isFinished || requested.current.has(runId)) continue
+      requested.current.add(runId)
+      client.call('runs.get', { id: runId }).then(
+        (run) => setRuns((current) => new Map(current).set(runId, run)),
         () => {},
       )
     }
   }, [client, id, before, state])
   const inbox = useTopic('inbox')
   const question = state === 'running' ? questionOf(inbox, server, row) : undefined
-  const act = useAct(
+  const action = useAction(
     useCallback(
       async (request: RunRequest) => {
         const started = await client.call('runs.start', { request })
-        setIds((known) => {
-          const next = [started, ...known].slice(0, 2)
+        setIds((current) => {
+          const next = [started, ...current].slice(0, 2)
           sessionStorage.setItem(name, JSON.stringify(next))
           return next
         })
@@ -65,21 +65,21 @@ export function useRun(server: string, thing: string): InspectorRun {
       [client, name],
     ),
   )
-  // A host that was started anew does not know them.
+  // A restarted host does not know them.
   useEffect(() => {
-    if (topic !== undefined && id !== '' && row === undefined && !act.isRunning) {
+    if (topic !== undefined && id !== '' && row === undefined && !action.isRunning) {
       const timer = setTimeout(() => remember([]), 1_000)
       return () => clearTimeout(timer)
     }
-  }, [topic, id, row, act.isRunning, remember])
+  }, [topic, id, row, action.isRunning, remember])
   return {
     row,
     run: state === 'running' ? undefined : runs.get(id),
     previous: runs.get(before),
-    isRunning: act.isRunning || state === 'running',
+    isRunning: action.isRunning || state === 'running',
     question,
-    error: act.error,
-    start: (request) => void act.run(request),
+    error: action.error,
+    start: (request) => void action.run(request),
     stop: () => void client.call('runs.stop', { id }),
   }
 }
@@ -104,7 +104,7 @@ function questionOf(
 function storedIds(name: string): readonly string[] {
   try {
     const stored: unknown = JSON.parse(sessionStorage.getItem(name) ?? '[]')
-    return Array.isArray(stored) ? stored.filter((one) => typeof one === 'string') : []
+    return Array.isArray(stored) ? stored.filter((entry) => typeof entry === 'string') : []
   } catch {
     return []
   }

@@ -8,9 +8,9 @@ import { Foreign, HostText } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
 import { Button, Field, RequiredMark, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
-import { isRecord, type Schema, typeNames, viewOf } from './schema.ts'
+import { describeSchema, isRecord, type Schema, typeNames } from './schema.ts'
 
-const deepest = 5
+const maxDepth = 5
 /** Characters of a default that an empty field shows. */
 const maxDefault = 200
 
@@ -21,7 +21,7 @@ interface Common {
   readonly report: ReportUnreadable
 }
 
-/** A form of an object by its JSON Schema, nested objects and lists included. What it cannot show is edited as JSON. */
+/** A form of an object by its JSON Schema, including nested objects and lists. Other values are edited as JSON. */
 export function SchemaForm({
   schema,
   value,
@@ -31,7 +31,7 @@ export function SchemaForm({
 }: {
   schema: Schema
   value: Readonly<Record<string, unknown>>
-  /** What is wrong with the value, by place. */
+  /** The validation issues of the value. */
   issues: readonly Issue[]
   onChange: (value: Record<string, unknown>) => void
   report: ReportUnreadable
@@ -62,7 +62,7 @@ function Members({
   onChange: (value: Record<string, unknown>) => void
   common: Common
 }): ReactNode {
-  const { properties, required } = viewOf(schema, common.root)
+  const { properties, required } = describeSchema(schema, common.root)
   return properties.map(([name, property]) => (
     <Member
       key={name}
@@ -73,14 +73,14 @@ function Members({
       pointer={`${pointer}/${escaped(name)}`}
       common={common}
       onChange={(next) => {
-        const { [name]: _, ...others } = value
-        // A value that was there keeps its place.
+        const { [name]: _, ...remaining } = value
+        // An existing value keeps its position.
         onChange(
           next === undefined
-            ? others
+            ? remaining
             : name in value
               ? { ...value, [name]: next }
-              : { ...others, [name]: next },
+              : { ...remaining, [name]: next },
         )
       }}
     />
@@ -102,21 +102,24 @@ interface MemberProps {
 function Member(props: MemberProps): ReactNode {
   const { name, schema, isRequired, value, pointer, common, onChange } = props
   const t = useText()
-  const view = viewOf(schema, common.root)
-  const own = common.issues.filter(({ path }) => path === pointer)
+  const view = describeSchema(schema, common.root)
+  const memberIssues = common.issues.filter(({ path }) => path === pointer)
   const label = (
     <>
       <Foreign text={foreign(name)} inline />
       {isRequired && <RequiredMark title={t('schema.required')} />}
       <span className={style.type}>
-        <Foreign text={foreign(typeNames(view, common.root))} inline most={60} />
+        <Foreign text={foreign(typeNames(view, common.root))} inline maxCharacters={60} />
       </span>
     </>
   )
-  const hint = view.description !== undefined && <Foreign text={foreign(view.description)} most={400} />
+  const hint = view.description !== undefined && (
+    <Foreign text={foreign(view.description)} maxCharacters={400} />
+  )
   const problem =
-    own.length > 0 && own.map(({ message }) => <HostText key={message} text={foreign(message)} />)
-  const isNested = view.kind === 'object' && view.properties.length > 0 && common.depth < deepest
+    memberIssues.length > 0 &&
+    memberIssues.map(({ message }) => <HostText key={message} text={foreign(message)} />)
+  const isNested = view.kind === 'object' && view.properties.length > 0 && common.depth < maxDepth
   if (isNested && (value === undefined || isRecord(value)))
     return (
       <Group label={label} hint={hint} problem={problem}>
@@ -133,7 +136,7 @@ function Member(props: MemberProps): ReactNode {
   if (
     view.kind === 'array' &&
     items !== undefined &&
-    common.depth < deepest &&
+    common.depth < maxDepth &&
     (value === undefined || Array.isArray(value))
   ) {
     const list: readonly unknown[] = Array.isArray(value) ? value : []
@@ -151,13 +154,13 @@ function Member(props: MemberProps): ReactNode {
               value={item}
               pointer={`${pointer}/${n}`}
               common={{ ...common, depth: common.depth + 1 }}
-              onChange={(next) => change(list.map((one, at) => (at === n ? (next ?? null) : one)))}
+              onChange={(next) => change(list.map((item, i) => (i === n ? (next ?? null) : item)))}
             />
             <Button
               small
               look="quiet"
               aria-label={t('schema.removeItem', { item: n + 1 })}
-              onClick={() => change(list.filter((_, at) => at !== n))}
+              onClick={() => change(list.filter((_, i) => i !== n))}
             >
               <X size={16} strokeWidth={1.5} aria-hidden="true" />
             </Button>
@@ -173,7 +176,7 @@ function Member(props: MemberProps): ReactNode {
 }
 
 function emptyOf(schema: Schema, root: Schema): unknown {
-  const { kind, choices, fallback } = viewOf(schema, root)
+  const { kind, choices, fallback } = describeSchema(schema, root)
   if (fallback !== undefined) return fallback
   if (choices !== undefined) return choices[0]?.value ?? null
   return { string: '', number: 0, integer: 0, boolean: false, object: {}, array: [], any: null }[kind]
@@ -217,7 +220,7 @@ function Leaf({
   problem,
 }: MemberProps & { label: ReactNode; hint: ReactNode; problem: ReactNode }): ReactNode {
   const t = useText()
-  const view = viewOf(schema, common.root)
+  const view = describeSchema(schema, common.root)
   const { choices, kind } = view
   const placeholder =
     view.fallback === undefined
@@ -225,7 +228,8 @@ function Leaf({
       : t('schema.default', { value: makeVisible(JSON.stringify(view.fallback)).slice(0, maxDefault) })
   const shown = { label, hint: hint || undefined, problem: problem || undefined }
   const isChoice =
-    choices !== undefined && (value === undefined || choices.some((one) => same(one.value, value)))
+    choices !== undefined &&
+    (value === undefined || choices.some((choice) => isEqualJson(choice.value, value)))
   if (isChoice || (kind === 'boolean' && (value === undefined || typeof value === 'boolean'))) {
     const all = choices ?? [
       { value: true, label: t('form.yes') },
@@ -237,15 +241,17 @@ function Leaf({
           <select
             {...ids}
             className={uiStyle.input}
-            value={value === undefined ? '' : String(all.findIndex((one) => same(one.value, value)))}
+            value={
+              value === undefined ? '' : String(all.findIndex((choice) => isEqualJson(choice.value, value)))
+            }
             onChange={({ target }) =>
               onChange(target.value === '' ? undefined : all[Number(target.value)]?.value)
             }
           >
             <option value="">{placeholder ?? t('form.none')}</option>
-            {all.map((one, n) => (
-              <option key={one.label} value={n}>
-                {makeVisible(one.label)}
+            {all.map((choice, n) => (
+              <option key={choice.label} value={n}>
+                {makeVisible(choice.label)}
               </option>
             ))}
           </select>
@@ -329,6 +335,6 @@ function JsonLeaf({
   )
 }
 
-function same(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
+function isEqualJson(first: unknown, second: unknown): boolean {
+  return JSON.stringify(first) === JSON.stringify(second)
 }

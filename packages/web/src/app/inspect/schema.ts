@@ -6,9 +6,9 @@ export type Schema = Readonly<Record<string, unknown>>
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** What a form needs to know of one schema. */
+/** The properties of a schema that a form uses. */
 export interface SchemaView {
-  /** The schema that references lead to. */
+  /** The schema after references are resolved. */
   readonly schema: Schema
   readonly kind: 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'any'
   readonly description: string | undefined
@@ -23,20 +23,21 @@ const kinds = ['string', 'number', 'integer', 'boolean', 'object', 'array'] as c
 const maxReferences = 16
 const maxChoices = 200
 
-/** Reads a schema; local references are followed, and a choice between something and null is that something. */
-export function viewOf(given: Schema, root: Schema): SchemaView {
-  const schema = resolved(given, root)
+/** Describes a schema for a form. Local references are resolved; a choice between one schema and null is that schema. */
+export function describeSchema(declared: Schema, root: Schema): SchemaView {
+  const schema = resolveReferences(declared, root)
   const types: readonly unknown[] = Array.isArray(schema['type']) ? schema['type'] : [schema['type']]
-  const named = types.filter((type) => type !== 'null')
-  const kind = named.length === 1 ? (kinds.find((one) => one === named[0]) ?? 'any') : 'any'
-  const description = given['description'] ?? schema['description']
+  const typeNamesOf = types.filter((type) => type !== 'null')
+  const kind =
+    typeNamesOf.length === 1 ? (kinds.find((kindName) => kindName === typeNamesOf[0]) ?? 'any') : 'any'
+  const description = declared['description'] ?? schema['description']
   const properties = isRecord(schema['properties']) ? Object.entries(schema['properties']) : []
   const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : []
   return {
     schema,
     kind: kind === 'any' && properties.length > 0 ? 'object' : kind,
     description: typeof description === 'string' ? description : undefined,
-    fallback: given['default'] ?? schema['default'],
+    fallback: declared['default'] ?? schema['default'],
     choices: choicesOf(schema),
     properties: properties.map(([name, property]) => [name, isRecord(property) ? property : {}] as const),
     required: new Set(required.filter((name) => typeof name === 'string')),
@@ -44,23 +45,25 @@ export function viewOf(given: Schema, root: Schema): SchemaView {
   }
 }
 
-function resolved(given: Schema, root: Schema): Schema {
-  let schema = given
+function resolveReferences(declared: Schema, root: Schema): Schema {
+  let schema = declared
   for (let step = 0; step < maxReferences; step++) {
     const { $ref } = schema
-    const either = [schema['anyOf'], schema['oneOf']].find(Array.isArray)
-    const some = either?.filter((one) => isRecord(one) && one['type'] !== 'null')
+    const alternatives = [schema['anyOf'], schema['oneOf']].find(Array.isArray)
+    const nonNull = alternatives?.filter(
+      (alternative) => isRecord(alternative) && alternative['type'] !== 'null',
+    )
     if (typeof $ref === 'string' && $ref.startsWith('#')) {
-      const target = at(root, $ref.slice(1))
+      const target = valueAtPointer(root, $ref.slice(1))
       if (target === undefined) return schema
       schema = target
-    } else if (some?.length === 1 && isRecord(some[0])) schema = some[0]
+    } else if (nonNull?.length === 1 && isRecord(nonNull[0])) schema = nonNull[0]
     else break
   }
   return schema
 }
 
-function at(root: Schema, pointer: string): Schema | undefined {
+function valueAtPointer(root: Schema, pointer: string): Schema | undefined {
   let value: unknown = root
   for (const part of pointer.split('/').slice(1)) {
     const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')
@@ -72,26 +75,29 @@ function at(root: Schema, pointer: string): Schema | undefined {
 function choicesOf(schema: Schema): SchemaView['choices'] {
   const shown = (value: unknown): string =>
     makeVisible(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
-  const either = [schema['oneOf'], schema['anyOf']].find(Array.isArray)
-  if (either?.every((one) => isRecord(one) && 'const' in one) === true)
-    return either.filter(isRecord).map((one) => ({
-      value: one['const'],
-      label: typeof one['title'] === 'string' ? makeVisible(one['title']) : shown(one['const']),
+  const alternatives = [schema['oneOf'], schema['anyOf']].find(Array.isArray)
+  if (alternatives?.every((alternative) => isRecord(alternative) && 'const' in alternative) === true)
+    return alternatives.filter(isRecord).map((alternative) => ({
+      value: alternative['const'],
+      label:
+        typeof alternative['title'] === 'string'
+          ? makeVisible(alternative['title'])
+          : shown(alternative['const']),
     }))
   if ('const' in schema) return [{ value: schema['const'], label: shown(schema['const']) }]
-  const { enum: listed } = schema
-  if (!Array.isArray(listed) || listed.length > maxChoices) return undefined
-  return listed.map((value) => ({ value, label: shown(value) }))
+  const { enum: enumValues } = schema
+  if (!Array.isArray(enumValues) || enumValues.length > maxChoices) return undefined
+  return enumValues.map((value) => ({ value, label: shown(value) }))
 }
 
-/** What a value has to be, in the words of JSON Schema: `integer 1…10`, `string date-time`, `string[]`. */
+/** The type of a value in terms of JSON Schema: `integer 1…10`, `string date-time`, `string[]`. */
 export function typeNames({ kind, schema, items }: SchemaView, root: Schema): string {
   const limit = (low: unknown, high: unknown): string =>
     low === undefined && high === undefined ? '' : ` ${low ?? ''}…${high ?? ''}`
   const format = typeof schema['format'] === 'string' ? ` ${schema['format']}` : ''
   if (kind === 'array') {
-    const of = items === undefined ? '' : viewOf(items, root).kind
-    return `${of === 'any' ? '' : of}[]${limit(schema['minItems'], schema['maxItems'])}`
+    const itemKind = items === undefined ? '' : describeSchema(items, root).kind
+    return `${itemKind === 'any' ? '' : itemKind}[]${limit(schema['minItems'], schema['maxItems'])}`
   }
   if (kind === 'string') return `string${format}${limit(schema['minLength'], schema['maxLength'])}`
   if (kind === 'number' || kind === 'integer')
@@ -99,12 +105,12 @@ export function typeNames({ kind, schema, items }: SchemaView, root: Schema): st
   return kind === 'any' ? '' : kind
 }
 
-/** The values that an object has before anything is typed: those that its schema names as defaults. */
+/** The initial value of an object: the defaults of its required properties. */
 export function defaultsOf(schema: Schema): Record<string, unknown> {
-  const { properties, required } = viewOf(schema, schema)
+  const { properties, required } = describeSchema(schema, schema)
   return Object.fromEntries(
     properties.flatMap(([name, property]) => {
-      const { fallback } = viewOf(property, schema)
+      const { fallback } = describeSchema(property, schema)
       return fallback === undefined || !required.has(name) ? [] : [[name, fallback]]
     }),
   )
@@ -112,11 +118,11 @@ export function defaultsOf(schema: Schema): Record<string, unknown> {
 
 const validators = new WeakMap<object, Validator | Error>()
 
-/** The validator of a schema, or why it is invalid. */
+/** The cached validator of a schema, or the error that makes it invalid. */
 function validatorOf(schema: unknown): Validator | Error {
   if (!isRecord(schema)) return new Error('The schema is no object')
-  const known = validators.get(schema)
-  if (known !== undefined) return known
+  const cached = validators.get(schema)
+  if (cached !== undefined) return cached
   let compiled: Validator | Error
   try {
     compiled = compileSchema(schema)
@@ -127,13 +133,13 @@ function validatorOf(schema: unknown): Validator | Error {
   return compiled
 }
 
-/** Why a schema is invalid; undefined where it is valid. */
-export function faultOfSchema(schema: unknown): string | undefined {
+/** The message why a schema is invalid; undefined if it is valid. */
+export function schemaError(schema: unknown): string | undefined {
   const validator = validatorOf(schema)
   return validator instanceof Error ? validator.message : undefined
 }
 
-/** What is wrong with a value, by place; nothing where its schema is invalid. */
+/** The validation issues of a value; none if its schema is invalid. */
 export function issuesOf(schema: unknown, value: unknown): readonly Issue[] {
   const validator = validatorOf(schema)
   return validator instanceof Error ? [] : validator.issues(value)

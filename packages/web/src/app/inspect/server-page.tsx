@@ -2,7 +2,7 @@ import type { CatalogTool } from '@jackfield/host/browser'
 import { Activity, CircleCheck, CircleMinus } from 'lucide-react'
 import { type ReactNode, useCallback, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
@@ -11,12 +11,12 @@ import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { isRecord } from './schema.ts'
-import { faultsOf, logLevels } from './tool.tsx'
+import { definitionErrorsOf, logLevels } from './tool.tsx'
 
 const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 const capabilityNames = ['tools', 'prompts', 'resources', 'completions', 'logging', 'tasks'] as const
 
-/** What a server says about itself, what its connection is, and what is wrong with what it offers. */
+/** A server: its description, connection and capabilities, and problems of its definitions. */
 export function ServerPage({ server }: { server: string }): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()
@@ -33,8 +33,8 @@ export function ServerPage({ server }: { server: string }): ReactNode {
   const { connection } = row
   const capabilities: Record<string, unknown> = isRecord(details?.capabilities) ? details.capabilities : {}
   const extensions = isRecord(capabilities['extensions']) ? capabilities['extensions'] : {}
-  const faults = tools.flatMap((entry) =>
-    faultsOf(entry).map((fault) => ({ name: entry.tool.name, ...fault })),
+  const definitionErrors = tools.flatMap((entry) =>
+    definitionErrorsOf(entry).map((error) => ({ name: entry.tool.name, ...error })),
   )
   const withheld = trust?.items.filter(({ state, listed }) => state !== 'pinned' && listed) ?? []
   const warnings = output?.filter(({ kind }) => kind === 'warning') ?? []
@@ -79,7 +79,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
             <>
               <dt>{t('inspect.website')}</dt>
               <dd>
-                <Foreign text={details.info.websiteUrl} inline most={200} />
+                <Foreign text={details.info.websiteUrl} inline maxCharacters={200} />
               </dd>
             </>
           )}
@@ -99,7 +99,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
           <ul className={style.chips}>
             {capabilityNames.map((name) => {
               const has = capabilities[name] !== undefined
-              const own = isRecord(capabilities[name]) ? Object.keys(capabilities[name]) : []
+              const members = isRecord(capabilities[name]) ? Object.keys(capabilities[name]) : []
               return (
                 <li key={name} data-has={has}>
                   <Lamp
@@ -109,7 +109,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
                     <code>{name}</code>
                   </Lamp>{' '}
                   <span className={style.quiet}>
-                    <Foreign text={foreign(own.join(', '))} inline most={120} />
+                    <Foreign text={foreign(members.join(', '))} inline maxCharacters={120} />
                   </span>
                 </li>
               )
@@ -127,26 +127,26 @@ export function ServerPage({ server }: { server: string }): ReactNode {
           </details>
         </div>
       )}
-      {(faults.length > 0 || withheld.length > 0 || warnings.length > 0) && (
+      {(definitionErrors.length > 0 || withheld.length > 0 || warnings.length > 0) && (
         <div className={style.card}>
           <h2>{t('inspect.problems')}</h2>
-          {faults.map(({ name, what, reason }) => (
-            <Note key={`${name} ${what}`} tone="danger">
+          {definitionErrors.map(({ name, schema, reason }) => (
+            <Note key={`${name} ${schema}`} tone="danger">
               <Link href={routes.tool.to(server, name)}>
                 <Foreign text={foreign(name)} inline />
               </Link>{' '}
-              {t(`inspect.fault.${what}`)} <HostText text={foreign(reason)} most={300} />
+              {t(`inspect.fault.${schema}`)} <HostText text={foreign(reason)} maxCharacters={300} />
             </Note>
           ))}
           {withheld.map(({ what, name, state }) => (
             <Note key={`${what} ${plainText(name)}`} tone="warn">
-              <code>{what}</code> <Foreign text={name} inline most={120} /> – {t(`trust.${state}`)}{' '}
+              <code>{what}</code> <Foreign text={name} inline maxCharacters={120} /> – {t(`trust.${state}`)}{' '}
               <Link href={routes.inbox.to()}>{t('nav.inbox')}</Link>
             </Note>
           ))}
           {warnings.map(({ id, summary }) => (
             <Note key={id} tone="warn">
-              <Foreign text={summary} most={400} />
+              <Foreign text={summary} maxCharacters={400} />
             </Note>
           ))}
         </div>
@@ -183,23 +183,23 @@ export function ServerPage({ server }: { server: string }): ReactNode {
   )
 }
 
-/** The time of pings, the last few as bars. */
+/** The latency of pings; the last ones as bars. */
 function Latency({ server }: { server: string }): ReactNode {
   const t = useText()
   const { duration } = useFormat()
   const { client } = useHost()
   const [times, setTimes] = useState<readonly number[]>([])
-  const act = useAct(
+  const action = useAction(
     useCallback(async () => {
       const ms = await client.call('servers.ping', { server })
-      setTimes((known) => [...known, ms].slice(-20))
+      setTimes((previous) => [...previous, ms].slice(-20))
     }, [client, server]),
   )
-  const longest = Math.max(...times, 1)
+  const maxMs = Math.max(...times, 1)
   const last = times.at(-1)
   return (
     <div className={style.bar}>
-      <Button small isOff={act.isRunning} onClick={() => void act.run()} data-act="ping">
+      <Button small isOff={action.isRunning} onClick={() => void action.run()} data-act="ping">
         {t('inspect.ping')}
       </Button>
       {last !== undefined && (
@@ -212,14 +212,14 @@ function Latency({ server }: { server: string }): ReactNode {
                 key={n}
                 x={n * 5}
                 width={4}
-                y={20 - Math.max(1, (ms / longest) * 20)}
-                height={Math.max(1, (ms / longest) * 20)}
+                y={20 - Math.max(1, (ms / maxMs) * 20)}
+                height={Math.max(1, (ms / maxMs) * 20)}
               />
             ))}
           </svg>
         </>
       )}
-      {act.error !== undefined && <ErrorNote error={act.error} />}
+      {action.error !== undefined && <ErrorNote error={action.error} />}
     </div>
   )
 }
@@ -228,7 +228,7 @@ function LogLevel({ server }: { server: string }): ReactNode {
   const t = useText()
   const { client } = useHost()
   const [level, setLevel] = useState<(typeof logLevels)[number]>('info')
-  const act = useAct(
+  const action = useAction(
     useCallback(
       async (next: (typeof logLevels)[number]) => {
         await client.call('servers.setLogLevel', { server, level: next })
@@ -245,15 +245,15 @@ function LogLevel({ server }: { server: string }): ReactNode {
         className={`${uiStyle.input} ${style.narrow}`}
         value={level}
         onChange={({ target }) => {
-          const next = logLevels.find((one) => one === target.value)
-          if (next !== undefined) void act.run(next)
+          const next = logLevels.find((name) => name === target.value)
+          if (next !== undefined) void action.run(next)
         }}
       >
-        {logLevels.map((one) => (
-          <option key={one}>{one}</option>
+        {logLevels.map((name) => (
+          <option key={name}>{name}</option>
         ))}
       </select>
-      {act.error !== undefined && <ErrorNote error={act.error} />}
+      {action.error !== undefined && <ErrorNote error={action.error} />}
     </div>
   )
 }

@@ -12,11 +12,11 @@ import { Foreign, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain } from '../text/foreign-type.ts'
 import { Button, Empty, Field, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 import { Arguments, JsonField } from './arguments.tsx'
-import { Bench, Fold } from './bench.tsx'
 import style from './inspect.module.css'
 import { RunResult } from './result.tsx'
 import { useRun } from './run.ts'
-import { defaultsOf, faultOfSchema, isRecord, type Schema } from './schema.ts'
+import { Fold, RunLayout } from './run-layout.tsx'
+import { defaultsOf, isRecord, type Schema, schemaError } from './schema.ts'
 
 export const logLevels = [
   'debug',
@@ -31,7 +31,7 @@ export const logLevels = [
 
 const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 
-/** What a tool says of itself, and what is wrong with it. */
+/** The annotations of a tool as badges. */
 export function ToolHints({ tool: { tool } }: { tool: CatalogTool }): ReactNode {
   const t = useText()
   const { readOnlyHint, destructiveHint, idempotentHint } = tool.annotations ?? {}
@@ -56,13 +56,15 @@ export function ToolHints({ tool: { tool } }: { tool: CatalogTool }): ReactNode 
   )
 }
 
-/** The faults of a tool's definition, in the words of the schema's reader. */
-export function faultsOf({ tool }: CatalogTool): readonly { what: 'input' | 'output'; reason: string }[] {
-  const input = faultOfSchema(tool.inputSchema)
-  const output = tool.outputSchema === undefined ? undefined : faultOfSchema(tool.outputSchema)
+/** The errors in the input and output schema of a tool. */
+export function definitionErrorsOf({
+  tool,
+}: CatalogTool): readonly { schema: 'input' | 'output'; reason: string }[] {
+  const input = schemaError(tool.inputSchema)
+  const output = tool.outputSchema === undefined ? undefined : schemaError(tool.outputSchema)
   return [
-    ...(input === undefined ? [] : [{ what: 'input' as const, reason: input }]),
-    ...(output === undefined ? [] : [{ what: 'output' as const, reason: output }]),
+    ...(input === undefined ? [] : [{ schema: 'input' as const, reason: input }]),
+    ...(output === undefined ? [] : [{ schema: 'output' as const, reason: output }]),
   ]
 }
 
@@ -73,7 +75,7 @@ export function ToolPage({ server, name }: { server: string; name: string }): Re
   const t = useText()
   const entry = plain<CatalogTool[] | undefined>(tools.data)?.find(({ tool }) => tool.name === name)
   if (entry === undefined) return tools.isPending ? null : <Empty title={t('inspect.unknown')} />
-  // What was read before an earlier visit lacks the calls since.
+  // A cached list lacks the calls since it was read.
   if (!calls.isFetchedAfterMount) return null
   const last = lastCallOf(plain<Activity[] | undefined>(calls.data) ?? [], name, '9999')
   return <Tool server={server} entry={entry} last={last} />
@@ -106,17 +108,17 @@ function Tool({
   const [options, setOptions] = useState<Options>({ meta: '', seconds: '', level: '' })
   const run = useRun(server, `tools/${name}`)
   const [unreadable, report] = useUnreadable()
-  /** Counts how often the form was emptied, so that it is then built anew. */
-  const [cleared, setCleared] = useState(0)
+  /** Incremented when the form is cleared, so that it is mounted again. */
+  const [formVersion, setFormVersion] = useState(0)
   const read = readArguments(text)
   const meta = options.meta.trim() === '' ? undefined : readArguments(options.meta)
   const seconds = options.seconds.trim() === '' ? undefined : Number(options.seconds.replace(',', '.'))
-  const isWrong =
+  const isInvalid =
     'problem' in read ||
     unreadable.length > 0 ||
     (meta !== undefined && 'problem' in meta) ||
     (seconds !== undefined && !(seconds > 0 && seconds < 2_000_000))
-  const level = logLevels.find((one) => one === options.level)
+  const level = logLevels.find((name) => name === options.level)
   const args = 'value' in read ? read.value : {}
   const start = (): void => {
     const request: RunRequest = {
@@ -131,18 +133,18 @@ function Tool({
   }
   const clear = (): void => {
     setText(JSON.stringify(defaultsOf(schema), null, 2))
-    setCleared(cleared + 1)
+    setFormVersion(formVersion + 1)
   }
-  const faults = faultsOf(entry)
+  const definitionErrors = definitionErrorsOf(entry)
   const isFromLast = linked === undefined && last !== undefined
   return (
-    <Bench
+    <RunLayout
       server={server}
       kind="tools"
       title={name}
       run={run}
       action={t('inspect.run')}
-      isOff={isWrong}
+      isOff={isInvalid}
       onRun={start}
       head={
         <>
@@ -151,17 +153,17 @@ function Tool({
           </div>
           {title !== undefined && title !== name && (
             <p className={style.subtitle}>
-              <Foreign text={foreign(title)} most={200} />
+              <Foreign text={foreign(title)} maxCharacters={200} />
             </p>
           )}
           {description !== undefined && (
             <p className={style.about}>
-              <Foreign text={foreign(description)} most={600} />
+              <Foreign text={foreign(description)} maxCharacters={600} />
             </p>
           )}
-          {faults.map(({ what, reason }) => (
-            <Note key={what} tone="danger">
-              {t(`inspect.fault.${what}`)} <HostText text={foreign(reason)} most={600} />
+          {definitionErrors.map(({ schema, reason }) => (
+            <Note key={schema} tone="danger">
+              {t(`inspect.fault.${schema}`)} <HostText text={foreign(reason)} maxCharacters={600} />
             </Note>
           ))}
           {(linked !== undefined || isFromLast) && run.row === undefined && (
@@ -180,7 +182,7 @@ function Tool({
       }
       form={
         <>
-          <Arguments key={cleared} schema={schema} text={text} onChange={setText} report={report} />
+          <Arguments key={formVersion} schema={schema} text={text} onChange={setText} report={report} />
           <Unreadable fields={unreadable} />
           <Fold title={t('inspect.options')}>
             <div className={style.optionRow}>
@@ -209,8 +211,8 @@ function Tool({
                     onChange={({ target }) => setOptions({ ...options, level: target.value })}
                   >
                     <option value="">{t('inspect.asServer')}</option>
-                    {logLevels.map((one) => (
-                      <option key={one}>{one}</option>
+                    {logLevels.map((name) => (
+                      <option key={name}>{name}</option>
                     ))}
                   </select>
                 )}
@@ -247,12 +249,12 @@ function Tool({
         link={routes.tool.to(server, name, args)}
         command={commandLine('call', server, name, args)}
       />
-      {run.row === undefined && faults.length > 0 && (
+      {run.row === undefined && definitionErrors.length > 0 && (
         <p className={style.quiet}>
           <TriangleAlert {...icon} /> {t('inspect.faultMeans')}
         </p>
       )}
-    </Bench>
+    </RunLayout>
   )
 }
 
@@ -263,23 +265,23 @@ export function linkedArguments(text: string | null): Record<string, unknown> | 
   return 'value' in read ? read.value : undefined
 }
 
-/** The command that does the same in a terminal of this folder, with every word as one for the shell. */
+/** The shell command of the same run, with every word quoted. */
 export function commandLine(
   command: 'call' | 'read' | 'prompt',
   server: string,
   name: string,
   args?: Readonly<Record<string, unknown>>,
 ): string {
-  const words = ['jackfield', command, server, name]
+  const commandWords = ['jackfield', command, server, name]
   if (args !== undefined && Object.keys(args).length > 0)
-    words.push(
+    commandWords.push(
       ...(command === 'prompt'
         ? Object.entries(args).map(
             ([key, value]) => `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
           )
         : ['--args', JSON.stringify(args)]),
     )
-  return words.map(quoted).join(' ')
+  return commandWords.map(quoted).join(' ')
 }
 
 function quoted(word: string): string {

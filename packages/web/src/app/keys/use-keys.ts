@@ -1,49 +1,52 @@
 import { useEffect } from 'react'
 import { useLocation } from 'wouter'
-import { isTyping, keyActs } from './acts.ts'
+import { isTyping, keyBindings } from './bindings.ts'
 
 /** Milliseconds within which the second key of a chord counts. */
 const chordMs = 3_000
 
-/** Runs the acts of the key table; `acts` are those that are no button on the page. */
-export function useKeys(acts: Readonly<Record<string, () => void>>): void {
+/** Handles key bindings. `actions`: functions by the `act` of a binding; bindings of cards click a button instead. */
+export function useKeys(actions: Readonly<Record<string, () => void>>): void {
   const [, navigate] = useLocation()
   useEffect(() => {
-    let last: { key: string; at: number } | undefined
+    let last: { key: string; timeStamp: number } | undefined
     const onKey = (event: KeyboardEvent): void => {
       if (event.repeat || event.isComposing || event.defaultPrevented) return
       const mod = event.ctrlKey || event.metaKey
       if (event.altKey || (!mod && isTyping(event))) return
       const key = mod ? `Mod+${event.key.length === 1 ? event.key.toUpperCase() : event.key}` : event.key
       const chord =
-        last !== undefined && event.timeStamp - last.at < chordMs ? `${last.key} ${key}` : undefined
+        last !== undefined && event.timeStamp - last.timeStamp < chordMs ? `${last.key} ${key}` : undefined
       const card = event.target instanceof Element ? event.target.closest('[data-card]') : null
-      const fits = keyActs.filter(({ where }) => where !== 'composer' && (where !== 'card' || card !== null))
-      const keyAct =
-        fits.find(({ keys }) => keys === chord) ??
-        fits.find(
+      const candidates = keyBindings.filter(
+        ({ where }) => where !== 'composer' && (where !== 'card' || card !== null),
+      )
+      const binding =
+        candidates.find(({ keys }) => keys === chord) ??
+        candidates.find(
           ({ keys, where }) =>
             keys === key &&
             (where === 'card') ===
-              (card !== null && fits.some((one) => one.where === 'card' && one.keys === key)),
+              (card !== null &&
+                candidates.some((candidate) => candidate.where === 'card' && candidate.keys === key)),
         )
-      last = mod ? undefined : { key, at: event.timeStamp }
-      if (keyAct === undefined) return
+      last = mod ? undefined : { key, timeStamp: event.timeStamp }
+      if (binding === undefined) return
       event.preventDefault()
-      if (chord !== undefined && keyAct.keys === chord) last = undefined
-      if (keyAct.to !== undefined) navigate(keyAct.to)
-      else if (keyAct.where === 'card')
+      if (chord !== undefined && binding.keys === chord) last = undefined
+      if (binding.to !== undefined) navigate(binding.to)
+      else if (binding.where === 'card')
         card
           ?.querySelector<HTMLElement>(
-            (keyAct.act ?? '')
+            (binding.act ?? '')
               .split(' ')
               .map((act) => `[data-act="${act}"]`)
               .join(),
           )
           ?.click()
-      else if (keyAct.act !== undefined) acts[keyAct.act]?.()
+      else if (binding.act !== undefined) actions[binding.act]?.()
     }
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)
-  }, [acts, navigate])
+  }, [actions, navigate])
 }

@@ -35,7 +35,9 @@ export function CompletedField({
             {required && <RequiredMark title={t('schema.required')} />}
           </>
         }
-        hint={description === undefined ? undefined : <Foreign text={foreign(description)} most={300} />}
+        hint={
+          description === undefined ? undefined : <Foreign text={foreign(description)} maxCharacters={300} />
+        }
       >
         {(ids) => (
           <input
@@ -50,8 +52,8 @@ export function CompletedField({
         )}
       </Field>
       <datalist id={`${id}-values`}>
-        {(data?.values ?? []).slice(0, 100).map((one) => (
-          <option key={plainText(one)} value={plainText(one)} />
+        {(data?.values ?? []).slice(0, 100).map((suggestion) => (
+          <option key={plainText(suggestion)} value={plainText(suggestion)} />
         ))}
       </datalist>
     </>

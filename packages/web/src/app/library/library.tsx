@@ -9,16 +9,16 @@ import { plain } from '../text/foreign-type.ts'
 import { loaded } from '../ui/loaded.tsx'
 import screen from '../ui/screen.module.css'
 import { Empty, Search, uiStyle } from '../ui/ui.tsx'
-import { Basket } from './basket.tsx'
 import style from './library.module.css'
 import { ResourcePreview } from './resource-preview.tsx'
+import { Selection } from './selection.tsx'
 import { leafKey } from './tree.ts'
 import { TreeView } from './tree-view.tsx'
 
 const Prompts = loaded(() => import('./prompts.tsx'))
 const maxFound = 200
 
-/** Resources, templates and prompts of all servers: found, previewed, chosen, and given to a conversation. */
+/** The library screen: search, preview and choose resources, templates and prompts of all servers for a conversation. */
 export default function Library({ server, uri }: { server?: string; uri?: string }): ReactNode {
   const t = useText()
   const search = new URLSearchParams(useSearch())
@@ -58,16 +58,18 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
   const [, navigate] = useLocation()
   const servers = useTopic('servers')
   const [query, setQuery] = useState('')
-  const words = useDeferredValue(query).trim()
+  const searchText = useDeferredValue(query).trim()
   const [chosen, setChosen] = useState<ReadonlyMap<string, LibraryLeaf>>(new Map())
   const total = useRead('library.children', { path: [], limit: maxFound }).data
   const results = useRead(
     'library.search',
-    { query: words, kinds: ['resource', 'template'], limit: maxFound, content: true },
-    { enabled: words !== '', keepsLast: true },
+    { query: searchText, kinds: ['resource', 'template'], limit: maxFound, content: true },
+    { enabled: searchText !== '', keepsLast: true },
   ).data
   const matches =
-    words === '' ? undefined : results?.matches.flatMap(({ entry }) => leafIn(plain<LibraryEntry>(entry)))
+    searchText === ''
+      ? undefined
+      : results?.matches.flatMap(({ entry }) => leafIn(plain<LibraryEntry>(entry)))
   const all = total?.nodes.reduce((sum, { resources, templates }) => sum + resources + templates, 0) ?? 0
   const choose = useCallback((leaves: readonly LibraryLeaf[], isChosen: boolean) => {
     setChosen((before) => {
@@ -104,7 +106,7 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
           label={t('library.find')}
           value={query}
           count={
-            words === ''
+            searchText === ''
               ? t('library.count', { count: all })
               : results &&
                 t('activity.count', { shown: number(matches?.length ?? 0), all: number(results.total) })
@@ -112,7 +114,7 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
           onChange={setQuery}
         />
         <TreeView matches={matches} chosen={chosen} shown={shown} onChoose={choose} onShow={show} />
-        <Basket chosen={chosen} onClear={() => setChosen(new Map())} />
+        <Selection chosen={chosen} onClear={() => setChosen(new Map())} />
       </section>
       <section className={screen.pane} aria-label={t('library.preview')}>
         {shown === undefined ? (
@@ -130,7 +132,7 @@ function Resources({ shown }: { shown?: { server: string; uri: string } }): Reac
   )
 }
 
-/** A result of a search as a row. */
+/** Converts a search result to a tree row. */
 function leafIn(entry: LibraryEntry): LibraryLeaf[] {
   if (entry.kind === 'prompt') return []
   const { server } = entry

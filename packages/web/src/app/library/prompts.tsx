@@ -1,7 +1,7 @@
 import type { LibraryPrompt, PromptPreview } from '@jackfield/host/browser'
 import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -19,11 +19,11 @@ export default function Prompts({ chosen }: { chosen?: string }): ReactNode {
   const [query, setQuery] = useState('')
   const prompts = useRead('library.prompts', {}).data
   if (prompts === undefined) return null
-  const words = query.trim().toLowerCase()
+  const searchText = query.trim().toLowerCase()
   const shown = prompts.filter(({ command, prompt }) =>
     `${plainText(command)} ${prompt.description === undefined ? '' : plainText(prompt.description)}`
       .toLowerCase()
-      .includes(words),
+      .includes(searchText),
   )
   const here = prompts.find(({ command }) => plainText(command) === chosen)
   return (
@@ -33,7 +33,7 @@ export default function Prompts({ chosen }: { chosen?: string }): ReactNode {
           label={t('library.findPrompt')}
           value={query}
           count={
-            words === ''
+            searchText === ''
               ? undefined
               : t('activity.count', { shown: number(shown.length), all: number(prompts.length) })
           }
@@ -49,11 +49,11 @@ export default function Prompts({ chosen }: { chosen?: string }): ReactNode {
                 aria-current={plainText(command) === chosen || undefined}
               >
                 <span className={style.command}>
-                  <Foreign text={foreign(`/${plainText(command)}`)} most={120} inline />
+                  <Foreign text={foreign(`/${plainText(command)}`)} maxCharacters={120} inline />
                 </span>
                 {prompt.description !== undefined && (
                   <span className={screen.muted}>
-                    <Foreign text={prompt.description} most={160} inline />
+                    <Foreign text={prompt.description} maxCharacters={160} inline />
                   </span>
                 )}
               </Link>
@@ -83,11 +83,11 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
   useEffect(() => {
     if (last !== undefined) setValues((before) => before ?? plain<Record<string, string>>(last))
   }, [last])
-  const given = values ?? {}
+  const currentValues = values ?? {}
   const missing = (prompt.arguments ?? []).filter(
-    ({ name, required }) => required === true && (given[plainText(name)] ?? '') === '',
+    ({ name, required }) => required === true && (currentValues[plainText(name)] ?? '') === '',
   )
-  const show = useAct(
+  const show = useAction(
     useCallback(async () => {
       const filled = Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== ''))
       setPreview(wire(await client.call('library.prompt', { prompt: command, arguments: filled })))
@@ -104,7 +104,7 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
         ‹ {t('inspect.prompts')}
       </Link>
       <h2>
-        <Foreign text={prompt.title ?? foreign(`/${command}`)} most={120} inline />
+        <Foreign text={prompt.title ?? foreign(`/${command}`)} maxCharacters={120} inline />
       </h2>
       <p className={screen.muted}>
         {server}
@@ -117,7 +117,7 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
       </p>
       {prompt.description !== undefined && (
         <p>
-          <Foreign text={prompt.description} most={600} />
+          <Foreign text={prompt.description} maxCharacters={600} />
         </p>
       )}
       <form
@@ -137,10 +137,10 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
               argument={key}
               description={description === undefined ? undefined : plainText(description)}
               required={required === true}
-              value={given[key] ?? ''}
-              chosen={given}
+              value={currentValues[key] ?? ''}
+              chosen={currentValues}
               onChange={(value) => {
-                setValues({ ...given, [key]: value })
+                setValues({ ...currentValues, [key]: value })
                 setPreview(undefined)
               }}
             />
@@ -163,9 +163,9 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
   )
 }
 
-type Said = PromptPreview['said'][number]
+type PromptMessage = PromptPreview['said'][number]
 
-/** The messages as they are sent; texts can be changed. */
+/** The messages of a prompt, editable before they are sent. */
 function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
   const t = useText()
   const { number } = useFormat()
@@ -174,16 +174,18 @@ function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
   const conversations = [...(useTopic('conversations')?.values() ?? [])].toSorted((a, b) =>
     a.lastAt < b.lastAt ? 1 : -1,
   )
-  const [wanted, setTarget] = useState('')
-  const [messages, setMessages] = useState<readonly Said[]>(() => plain<readonly Said[]>(preview.said))
+  const [target, setTarget] = useState('')
+  const [messages, setMessages] = useState<readonly PromptMessage[]>(() =>
+    plain<readonly PromptMessage[]>(preview.said),
+  )
   const withheld = preview.messages.filter((message) => message.withheld !== undefined)
-  const send = useAct(
+  const send = useAction(
     useCallback(async () => {
-      const id = await client.call('conversations.open', wanted === '' ? {} : { id: wanted })
+      const id = await client.call('conversations.open', target === '' ? {} : { id: target })
       // The turn goes on without this screen.
       void client.call('conversations.say', { id, said: { messages } }).catch(() => {})
       navigate(routes.chat.to(id))
-    }, [client, wanted, messages, navigate]),
+    }, [client, target, messages, navigate]),
   )
   return (
     <section className={screen.stack} aria-label={t('library.messages')}>
@@ -200,11 +202,11 @@ function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
         // biome-ignore lint/suspicious/noArrayIndexKey: messages of a prompt have no other identity
         <div key={n} className={style.message}>
           <span className={style.role}>{t(`role.${message.role}`)}</span>
-          {blocksOf(message).map((block, at) =>
+          {blocksOf(message).map((block, blockIndex) =>
             block.type === 'text' ? (
               <Field
                 // biome-ignore lint/suspicious/noArrayIndexKey: blocks of a message have no other identity
-                key={at}
+                key={blockIndex}
                 label={<span className="hidden-text">{t('library.messageText', { number: n + 1 })}</span>}
               >
                 {(ids) => (
@@ -214,14 +216,18 @@ function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
                     rows={Math.min(12, block.text.split('\n').length + 1)}
                     value={block.text}
                     onChange={({ target }) =>
-                      setMessages(messages.map((one, i) => (i === n ? withText(one, at, target.value) : one)))
+                      setMessages(
+                        messages.map((current, i) =>
+                          i === n ? withText(current, blockIndex, target.value) : current,
+                        ),
+                      )
                     }
                   />
                 )}
               </Field>
             ) : (
               // biome-ignore lint/suspicious/noArrayIndexKey: blocks of a message have no other identity
-              <JsonTree key={at} value={block} label={t('library.messages')} />
+              <JsonTree key={blockIndex} value={block} label={t('library.messages')} />
             ),
           )}
         </div>
@@ -231,7 +237,7 @@ function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
         <select
           className={uiStyle.input}
           aria-label={t('library.target')}
-          value={wanted}
+          value={target}
           onChange={({ target }) => setTarget(target.value)}
         >
           <option value="">{t('library.newConversation')}</option>
@@ -254,16 +260,18 @@ function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
   )
 }
 
-function blocksOf({ content }: Said): readonly Extract<Said['content'], { type: string }>[] {
+function blocksOf({
+  content,
+}: PromptMessage): readonly Extract<PromptMessage['content'], { type: string }>[] {
   return Array.isArray(content) ? content : [content]
 }
 
-function withText(message: Said, at: number, text: string): Said {
-  const blocks = blocksOf(message).map((block, n) =>
-    n === at && block.type === 'text' ? { ...block, text } : block,
+function withText(message: PromptMessage, blockIndex: number, text: string): PromptMessage {
+  const blocks = blocksOf(message).map((block, index) =>
+    index === blockIndex && block.type === 'text' ? { ...block, text } : block,
   )
-  const [only] = blocks
-  return Array.isArray(message.content) || only === undefined
+  const [firstBlock] = blocks
+  return Array.isArray(message.content) || firstBlock === undefined
     ? { ...message, content: [...blocks] }
-    : { ...message, content: only }
+    : { ...message, content: firstBlock }
 }

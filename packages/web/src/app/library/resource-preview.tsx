@@ -14,7 +14,7 @@ import { Button, Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './library.module.css'
 import { TemplateForm } from './template-form.tsx'
 
-/** What a resource says, as text, as a tree, or byte by byte; or the variables of a template. */
+/** The contents of a resource as text, tree or bytes; or the variables of a template. */
 export function ResourcePreview({
   server,
   uri,
@@ -28,7 +28,7 @@ export function ResourcePreview({
 }): ReactNode {
   const t = useText()
   const templates = useRead('catalog.templates', { server }).data
-  const template = templates?.find((one) => plainText(one.template.uriTemplate) === uri)?.template
+  const template = templates?.find((entry) => plainText(entry.template.uriTemplate) === uri)?.template
   return (
     <div className={screen.stack}>
       <Link
@@ -118,20 +118,20 @@ function Content({ content }: { content: Wire<ContentPreview> }): ReactNode {
   const t = useText()
   const { number } = useFormat()
   const views = viewsOf(content)
-  const [wanted, setView] = useState<View>()
-  const view = wanted ?? views[0]
+  const [selectedView, setView] = useState<View>()
+  const view = selectedView ?? views[0]
   const uri = plainText(content.uri)
   return (
     <div className={screen.stack}>
       <div className={screen.bar}>
         <span className={`${screen.muted} ${screen.grow}`}>
-          {content.mimeType !== undefined && <Foreign text={content.mimeType} most={80} inline />}{' '}
+          {content.mimeType !== undefined && <Foreign text={content.mimeType} maxCharacters={80} inline />}{' '}
           {t('library.bytes', { count: number(content.bytes) })}
         </span>
         {views.length > 1 && view !== undefined && (
           <Views
             label={t('library.views')}
-            views={views.map((one) => [one, t(`library.view.${one}`)] as const)}
+            views={views.map((name) => [name, t(`library.view.${name}`)] as const)}
             value={view}
             onChange={setView}
           />

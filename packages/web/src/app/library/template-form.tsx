@@ -1,6 +1,6 @@
 import { type ReactNode, useCallback, useState } from 'react'
 import { useLocation } from 'wouter'
-import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Foreign, HostText } from '../text/foreign.tsx'
@@ -24,10 +24,10 @@ export function TemplateForm({
   const { client } = useHost()
   const { data: fields, error } = useRead('library.fields', { uriTemplate })
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
-  const open = useAct(
+  const open = useAction(
     useCallback(async () => {
-      const given = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
-      const uri = await client.call('library.expand', { uriTemplate, values: given })
+      const filledValues = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+      const uri = await client.call('library.expand', { uriTemplate, values: filledValues })
       navigate(routes.resource.to(server, uri))
     }, [client, uriTemplate, values, navigate, server]),
   )
@@ -42,7 +42,7 @@ export function TemplateForm({
     >
       {description !== undefined && (
         <p className={screen.muted}>
-          <Foreign text={description} most={400} />
+          <Foreign text={description} maxCharacters={400} />
         </p>
       )}
       {fields?.map(({ name, required }) => {

@@ -19,9 +19,9 @@ import style from './library.module.css'
 import { type Children, foldersOf, keyOf, leafKey, pageSize, rowsOf, type TreeRow, withPage } from './tree.ts'
 
 const rowHeight = 36
-const rowsBeyond = 8
+const overscanRows = 8
 
-/** The tree of all servers, or what a search found; only the rows in view are in the document. */
+/** The tree of all servers, or search results. Only the rows in view are in the document. */
 export function TreeView({
   matches,
   chosen,
@@ -40,7 +40,7 @@ export function TreeView({
   const { client } = useHost()
   const scroller = useRef<HTMLDivElement>(null)
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
-  const [at, setAt] = useState(0)
+  const [activeIndex, setActiveIndex] = useState(0)
   const { children, read } = useChildren()
   const rows = useMemo(
     () => (matches === undefined ? rowsOf(children, open) : matches.map(matchRow)),
@@ -50,7 +50,7 @@ export function TreeView({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: rowsBeyond,
+    overscan: overscanRows,
     getItemKey: (index) => rows[index]?.key ?? index,
   })
   const items = virtual.getVirtualItems()
@@ -75,7 +75,7 @@ export function TreeView({
   useEffect(() => {
     if (revealed === -1) return
     toReveal.current = undefined
-    setAt(revealed)
+    setActiveIndex(revealed)
     virtual.scrollToIndex(revealed)
   }, [revealed, virtual])
   const toggle = (row: TreeRow): void => {
@@ -92,17 +92,17 @@ export function TreeView({
       onChoose([row.leaf], !chosen.has(row.key))
     if (row.kind !== 'folder') return
     const { resources } = await client.call('library.under', { path: [...row.path] })
-    const usable = resources.filter(({ isForPersonOnly }) => isForPersonOnly !== true)
-    const areAll = usable.every((leaf) => chosen.has(leafKey(leaf)))
-    onChoose(usable, !areAll)
+    const selectable = resources.filter(({ isForPersonOnly }) => isForPersonOnly !== true)
+    const areAll = selectable.every((leaf) => chosen.has(leafKey(leaf)))
+    onChoose(selectable, !areAll)
   }
   const move = (to: number): void => {
     const next = Math.max(0, Math.min(rows.length - 1, to))
-    setAt(next)
+    setActiveIndex(next)
     virtual.scrollToIndex(next)
   }
   const onKeyDown = (event: KeyboardEvent): void => {
-    const row = rows[at]
+    const row = rows[activeIndex]
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1)
     const steps: Readonly<Record<string, number>> = {
       ArrowDown: 1,
@@ -112,7 +112,7 @@ export function TreeView({
     }
     const step = steps[event.key]
     if (step !== undefined) {
-      move(at + step)
+      move(activeIndex + step)
       if (event.shiftKey && row !== undefined) void toggleChoice(row)
     } else if (event.key === 'Home') move(0)
     else if (event.key === 'End') move(rows.length - 1)
@@ -122,17 +122,17 @@ export function TreeView({
       if (row.kind === 'leaf') onShow(row.leaf)
       else toggle(row)
     } else if (event.key === 'ArrowRight' && row.kind === 'folder') {
-      if (row.isOpen) move(at + 1)
+      if (row.isOpen) move(activeIndex + 1)
       else toggle(row)
     } else if (event.key === 'ArrowLeft') {
       if (row.kind === 'folder' && row.isOpen) toggle(row)
-      else move(rows.findLastIndex((one, n) => n < at && one.level < row.level))
+      else move(rows.findLastIndex((candidate, index) => index < activeIndex && candidate.level < row.level))
     } else return
     event.preventDefault()
   }
   const isEmpty = rows.length === 0
   const isRead = matches !== undefined || children.size > 0
-  // A tree without items is none.
+  // The role `tree` requires items.
   const tree = isEmpty
     ? {}
     : {
@@ -141,7 +141,7 @@ export function TreeView({
         onKeyDown,
         'aria-multiselectable': true,
         'aria-label': t('library.tree'),
-        'aria-activedescendant': `${id}-${Math.min(at, rows.length - 1)}`,
+        'aria-activedescendant': `${id}-${Math.min(activeIndex, rows.length - 1)}`,
       }
   return (
     <div ref={scroller} className={style.tree} {...tree}>
@@ -160,17 +160,17 @@ export function TreeView({
               id={`${id}-${index}`}
               row={row}
               start={start}
-              isActive={index === at}
+              isActive={index === activeIndex}
               isShown={row.key === shownKey}
               isSearch={matches !== undefined}
               choice={choiceOf(row, chosen)}
               onToggle={() => {
-                setAt(index)
+                setActiveIndex(index)
                 if (row.kind === 'leaf') onShow(row.leaf)
                 else toggle(row)
               }}
               onChoose={() => {
-                setAt(index)
+                setActiveIndex(index)
                 void toggleChoice(row)
               }}
             />
@@ -181,8 +181,16 @@ export function TreeView({
   )
 }
 
-function matchRow(leaf: LibraryLeaf, n: number, { length }: readonly LibraryLeaf[]): TreeRow {
-  return { kind: 'leaf', key: leafKey(leaf), path: [leaf.server], leaf, level: 1, at: n + 1, of: length }
+function matchRow(leaf: LibraryLeaf, index: number, { length }: readonly LibraryLeaf[]): TreeRow {
+  return {
+    kind: 'leaf',
+    key: leafKey(leaf),
+    path: [leaf.server],
+    leaf,
+    level: 1,
+    position: index + 1,
+    count: length,
+  }
 }
 
 type Choice = 'on' | 'off' | 'never'
@@ -195,14 +203,14 @@ function choiceOf(row: TreeRow, chosen: ReadonlyMap<string, LibraryLeaf>): Choic
         ? 'on'
         : 'off'
   if (row.kind === 'gap' || row.node.resources === 0) return 'never'
-  // All resources of a folder are known to be chosen only where their number is: those of a server and a beginning.
+  // A folder counts as chosen if as many of its resources are chosen as it has; their list may not be loaded.
   let count = 0
   const [server] = row.path
   for (const leaf of chosen.values()) if (leaf.server === server && isUnder(leaf, row.path)) count += 1
   return count >= row.node.resources ? 'on' : 'off'
 }
 
-/** Whether the URI of a resource goes through a place of the tree. */
+/** Whether a resource is below a node of the tree. */
 function isUnder({ uri }: LibraryLeaf, [, ...labels]: readonly string[]): boolean {
   let from = 0
   for (const label of labels) {
@@ -213,20 +221,20 @@ function isUnder({ uri }: LibraryLeaf, [, ...labels]: readonly string[]): boolea
   return true
 }
 
-/** The known nodes of every place that was opened, and how to read others. */
+/** The loaded children by node, and a function that loads the page of an index. */
 function useChildren(): {
   children: ReadonlyMap<string, Children>
   read: (path: readonly string[], index: number) => void
 } {
   const { client, queries } = useHost()
   const [children, setChildren] = useState<ReadonlyMap<string, Children>>(new Map())
-  const asked = useRef(new Set<string>())
+  const requested = useRef(new Set<string>())
   const read = useCallback(
     (path: readonly string[], index: number) => {
       const from = Math.floor(index / pageSize) * pageSize
       const key = `${keyOf(path)} ${from}`
-      if (asked.current.has(key)) return
-      asked.current.add(key)
+      if (requested.current.has(key)) return
+      requested.current.add(key)
       client
         .call('library.children', { path: [...path], from, limit: pageSize })
         .then((page) =>
@@ -234,8 +242,8 @@ function useChildren(): {
             new Map(before).set(keyOf(path), withPage(before.get(keyOf(path)), from, page)),
           ),
         )
-        // It is asked for again when it comes into view.
-        .catch(() => asked.current.delete(key))
+        // It is requested again when it comes into view.
+        .catch(() => requested.current.delete(key))
     },
     [client],
   )
@@ -244,7 +252,7 @@ function useChildren(): {
     // What servers list can change: what was read is then read again.
     return queries.getQueryCache().subscribe(({ type, query }) => {
       if (type !== 'updated' || !query.state.isInvalidated || query.queryKey[0] !== 'library') return
-      asked.current.clear()
+      requested.current.clear()
       read([], 0)
     })
   }, [read, queries])
@@ -274,7 +282,7 @@ function Row({
 }): ReactNode {
   const t = useText()
   const { number } = useFormat()
-  const place = (element: HTMLDivElement | null): void => {
+  const applyPosition = (element: HTMLDivElement | null): void => {
     element?.style.setProperty('transform', `translateY(${start}px)`)
     element?.style.setProperty('--level', String(row.level))
   }
@@ -282,7 +290,7 @@ function Row({
     return (
       // biome-ignore lint/a11y/useFocusableInteractive: the tree keeps the focus
       <div
-        ref={place}
+        ref={applyPosition}
         id={id}
         className={style.row}
         role="treeitem"
@@ -299,13 +307,13 @@ function Row({
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys
     // biome-ignore lint/a11y/useFocusableInteractive: the tree keeps the focus
     <div
-      ref={place}
+      ref={applyPosition}
       id={id}
       className={style.row}
       role="treeitem"
       aria-level={row.level}
-      aria-posinset={row.at}
-      aria-setsize={row.of}
+      aria-posinset={row.position}
+      aria-setsize={row.count}
       aria-selected={choice === 'on'}
       aria-expanded={isFolder ? row.isOpen : undefined}
       data-active={isActive || undefined}
@@ -330,17 +338,17 @@ function Row({
         <>
           <Icon size={16} strokeWidth={1.5} aria-hidden="true" className={style.icon} />
           <span className={style.title}>
-            <Foreign text={foreign(row.node.label)} most={120} inline />
+            <Foreign text={foreign(row.node.label)} maxCharacters={120} inline />
           </span>
           <span className={style.aside}>{number(row.node.resources + row.node.templates)}</span>
         </>
       ) : (
         <>
           <span className={style.title}>
-            <Foreign text={foreign(row.leaf.title)} most={120} inline />
+            <Foreign text={foreign(row.leaf.title)} maxCharacters={120} inline />
             <span className={style.uri}>
               {isSearch && `${row.leaf.server} · `}
-              <Foreign text={foreign(row.leaf.uri)} most={160} inline />
+              <Foreign text={foreign(row.leaf.uri)} maxCharacters={160} inline />
             </span>
           </span>
           <span className={style.aside}>

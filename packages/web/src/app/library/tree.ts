@@ -1,17 +1,17 @@
 import type { LibraryLeaf, LibraryPage } from '@jackfield/host/client'
 
-/** Nodes of one page of the tree. */
+/** Nodes of one request. */
 export const pageSize = 200
 
 export type TreeNode = LibraryPage['nodes'][number]
 
-/** What is known of the nodes under one place; those that were not read yet are missing. */
+/** The children of a tree node; those that are not loaded are undefined. */
 export interface Children {
   readonly total: number
   readonly nodes: readonly (TreeNode | undefined)[]
 }
 
-/** A row of the tree as it is shown. */
+/** A visible row of the tree. `position` counts from 1 among the `count` siblings. */
 export type TreeRow =
   | {
       readonly kind: 'folder'
@@ -19,8 +19,8 @@ export type TreeRow =
       readonly path: readonly string[]
       readonly node: TreeNode
       readonly level: number
-      readonly at: number
-      readonly of: number
+      readonly position: number
+      readonly count: number
       readonly isOpen: boolean
     }
   | {
@@ -29,10 +29,10 @@ export type TreeRow =
       readonly path: readonly string[]
       readonly leaf: LibraryLeaf
       readonly level: number
-      readonly at: number
-      readonly of: number
+      readonly position: number
+      readonly count: number
     }
-  /** A node that was not read yet. */
+  /** A node that is not loaded. */
   | {
       readonly kind: 'gap'
       readonly key: string
@@ -56,43 +56,47 @@ export function foldersOf({ server, uri }: Pick<LibraryLeaf, 'server' | 'uri'>):
   return labels.slice(0, -1).map((_, n) => labels.slice(0, n + 1))
 }
 
-/** The rows of a tree whose open places are known: folders, resources and templates, and gaps. */
+/** The visible rows of a tree: folders, resources, templates, and gaps for nodes that are not loaded. */
 export function rowsOf(children: ReadonlyMap<string, Children>, open: ReadonlySet<string>): TreeRow[] {
   const rows: TreeRow[] = []
   const visit = (path: readonly string[], level: number): void => {
-    const here = children.get(keyOf(path))
-    if (here === undefined) return
-    const { total: of, nodes } = here
-    for (let index = 0; index < of; index += 1) {
+    const branch = children.get(keyOf(path))
+    if (branch === undefined) return
+    const { total: count, nodes } = branch
+    for (let index = 0; index < count; index += 1) {
       const node = nodes[index]
       if (node === undefined) {
         rows.push({ kind: 'gap', key: `${keyOf(path)} ${index}`, path, index, level })
         continue
       }
-      const below = [...path, node.label]
-      const key = keyOf(below)
-      const at = index + 1
+      const nodePath = [...path, node.label]
+      const key = keyOf(nodePath)
+      const position = index + 1
       for (const leaf of node.leaves)
-        rows.push({ kind: 'leaf', key: leafKey(leaf), path: below, leaf, level, at, of })
+        rows.push({ kind: 'leaf', key: leafKey(leaf), path: nodePath, leaf, level, position, count })
       if (!node.hasChildren && node.leaves.length > 0) continue
       const isOpen = open.has(key)
-      rows.push({ kind: 'folder', key, path: below, node, level, at, of, isOpen })
-      if (isOpen) visit(below, level + 1)
+      rows.push({ kind: 'folder', key, path: nodePath, node, level, position, count, isOpen })
+      if (isOpen) visit(nodePath, level + 1)
     }
   }
   visit([], 1)
   return rows
 }
 
-/** The nodes with those of a page that was read. */
-export function withPage(known: Children | undefined, from: number, { total, nodes }: LibraryPage): Children {
-  const all =
-    known?.total === total ? [...known.nodes] : new Array<TreeNode | undefined>(total).fill(undefined)
-  for (const [n, node] of nodes.entries()) all[from + n] = node
-  return { total, nodes: all }
+/** Merges a page of nodes into the children of a node. */
+export function withPage(
+  previous: Children | undefined,
+  from: number,
+  { total, nodes }: LibraryPage,
+): Children {
+  const merged =
+    previous?.total === total ? [...previous.nodes] : new Array<TreeNode | undefined>(total).fill(undefined)
+  for (const [n, node] of nodes.entries()) merged[from + n] = node
+  return { total, nodes: merged }
 }
 
-/** Tokens of what was chosen, and how many of them have no known size. */
+/** The tokens of the chosen resources. `unknown`: number of resources without a known size. */
 export function costOf(chosen: Iterable<LibraryLeaf>): { tokens: number; unknown: number } {
   let [tokens, unknown] = [0, 0]
   for (const leaf of chosen) {

@@ -6,14 +6,14 @@ export const scopes = ['conversation', 'workspace', 'always'] as const
 export const callers = ['chat', 'code', 'app', 'sampling', 'gateway', 'person', 'cli'] as const
 export const testKinds = ['glob', 'equals', 'inside', 'min', 'max'] as const
 
-/** One condition on an argument as it is typed. */
+/** One condition on an argument in the form. */
 export interface DraftTest {
   readonly at: string
   readonly kind: (typeof testKinds)[number]
   readonly value: string
 }
 
-/** A rule as it is typed: an empty field matches anything. */
+/** A rule in the form. An empty field matches anything. */
 export interface DraftRule {
   readonly id: string
   readonly verdict: (typeof verdicts)[number]
@@ -40,7 +40,7 @@ export const emptyRule: DraftRule = {
   gate: 'call',
 }
 
-/** A rule of a file as fields. */
+/** Converts a configured rule to form fields. */
 export function draftOf(rule: PolicyRule): DraftRule {
   return {
     id: /^jackfield\.rules\[\d+\]$/.test(rule.id) ? '' : rule.id,
@@ -68,7 +68,7 @@ function testsOf({ at, equals, glob, min, max, inside, ...rest }: ArgumentTest):
   ]
 }
 
-/** What is wrong with a condition; undefined where nothing is. */
+/** The problem of a condition; undefined if it is valid. */
 export function testProblem({
   at,
   kind,
@@ -80,7 +80,7 @@ export function testProblem({
   return undefined
 }
 
-/** The rule as a file has it; undefined while a condition is wrong. */
+/** Converts form fields to a configured rule; undefined while a condition is invalid. */
 export function ruleOf(draft: DraftRule): Record<string, unknown> | undefined {
   if (draft.tests.some((test) => testProblem(test) !== undefined)) return undefined
   const text = (name: 'id' | 'server' | 'tool' | 'hint' | 'label'): Record<string, string> =>
@@ -110,7 +110,7 @@ function argumentTest({ at, kind, value }: DraftTest): Record<string, unknown> {
   }
 }
 
-/** The same rule as `policy.preview` takes it. */
+/** Converts form fields to the rule parameter of `policy.preview`. */
 export function previewRule(draft: DraftRule): PolicyRule | undefined {
   const rule = ruleOf(draft)
   return rule === undefined ? undefined : { verdict: draft.verdict, ...rule, id: draft.id || 'preview' }

@@ -10,7 +10,7 @@ import { callers } from './draft-rule.ts'
 import style from './permissions.module.css'
 import { Conditions, VerdictLamp } from './rule-text.tsx'
 
-/** What policy says of a call, and why. Nothing is called. */
+/** Explains how policy decides about a call, without making the call. */
 export function Explain(): ReactNode {
   const t = useText()
   const id = useId()
@@ -67,11 +67,13 @@ export function Explain(): ReactNode {
                 {...ids}
                 className={uiStyle.input}
                 value={caller}
-                onChange={({ target }) => setCaller(callers.find((one) => one === target.value) ?? 'chat')}
+                onChange={({ target }) =>
+                  setCaller(callers.find((option) => option === target.value) ?? 'chat')
+                }
               >
-                {callers.map((one) => (
-                  <option key={one} value={one}>
-                    {t(`permissions.caller.${one}`)}
+                {callers.map((option) => (
+                  <option key={option} value={option}>
+                    {t(`permissions.caller.${option}`)}
                   </option>
                 ))}
               </select>

@@ -1,7 +1,7 @@
 import type { PolicyRule } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { ChangeReview, Place, useChange } from '../config/change.tsx'
+import { ChangeReview, FileLocation, useChange } from '../config/change.tsx'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
@@ -12,43 +12,43 @@ import screen from '../ui/screen.module.css'
 import { Button, Empty } from '../ui/ui.tsx'
 import { type DraftRule, draftOf, emptyRule, ruleOf } from './draft-rule.ts'
 import { Explain } from './explain.tsx'
-import { Given } from './given.tsx'
 import style from './permissions.module.css'
 import { Preview } from './preview.tsx'
+import { RememberedAnswers } from './remembered-answers.tsx'
 import { RuleForm } from './rule-form.tsx'
 import { Conditions, type Rule, VerdictLamp } from './rule-text.tsx'
 
 const views = ['rules', 'given', 'explain', 'try'] as const
 type View = (typeof views)[number]
 
-/** Rules, remembered answers, why a call is allowed or not, and what a rule would have decided. */
-export default function Permissions({ view: wanted }: { view?: string }): ReactNode {
+/** The permissions screen: rules, remembered answers, an explanation of a decision, and a preview of a rule. */
+export default function Permissions({ view: viewName }: { view?: string }): ReactNode {
   const t = useText()
-  const view: View = views.find((one) => one === wanted) ?? 'rules'
+  const view: View = views.find((name) => name === viewName) ?? 'rules'
   return (
     <div className={screen.screen}>
       <nav className={screen.tabs} aria-label={t('nav.permissions')}>
-        {views.map((one) => (
+        {views.map((name) => (
           <Link
-            key={one}
-            href={routes.permission.to(one)}
+            key={name}
+            href={routes.permission.to(name)}
             className={screen.tab ?? ''}
-            aria-current={one === view ? 'page' : undefined}
+            aria-current={name === view ? 'page' : undefined}
           >
-            {t(`permissions.view.${one}`)}
+            {t(`permissions.view.${name}`)}
           </Link>
         ))}
       </nav>
       <h2 className="hidden-text">{t(`permissions.view.${view}`)}</h2>
       {view === 'rules' && <Rules />}
-      {view === 'given' && <Given />}
+      {view === 'given' && <RememberedAnswers />}
       {view === 'explain' && <Explain />}
-      {view === 'try' && <Try />}
+      {view === 'try' && <TryRule />}
     </div>
   )
 }
 
-type RuleAt = { file: string; index: number; line?: number }
+type RuleLocation = { file: string; index: number; line?: number }
 
 function Rules(): ReactNode {
   const t = useText()
@@ -60,12 +60,15 @@ function Rules(): ReactNode {
   const [edited, setEdited] = useState<string>()
   const change = useChange(() => setEdited(undefined))
   if (rules === undefined) return null
-  const places = new Map(
-    (config.data?.rules ?? []).map((one) => [plainText(one.author), { ...one, file: plainText(one.file) }]),
+  const locations = new Map(
+    (config.data?.rules ?? []).map((configured) => [
+      plainText(configured.author),
+      { ...configured, file: plainText(configured.file) },
+    ]),
   )
   const hitsOf = ({ id, author }: Rule): number =>
     (hits ?? [])
-      .filter((one) => one.rule === id && one.author !== undefined && same(one.author, author))
+      .filter((hit) => hit.rule === id && hit.author !== undefined && isSame(hit.author, author))
       .reduce((sum, { calls }) => sum + calls, 0)
   const isChangeable = config.data !== undefined
   return (
@@ -100,7 +103,7 @@ function Rules(): ReactNode {
           <ul aria-label={t('permissions.rules')}>
             {rules.rules.map((rule) => {
               const author = rule.author === undefined ? '' : plainText(rule.author)
-              const place = places.get(author)
+              const location = locations.get(author)
               return (
                 <li key={`${rule.id} ${author}`}>
                   <div
@@ -113,16 +116,16 @@ function Rules(): ReactNode {
                         text={rule.server === undefined ? foreign('*') : foreign(rule.server)}
                         inline
                       />{' '}
-                      <Foreign text={rule.tool ?? foreign('*')} most={120} inline />
+                      <Foreign text={rule.tool ?? foreign('*')} maxCharacters={120} inline />
                     </span>
                     <span className={style.conditionsCell}>
                       <Conditions rule={rule} />
                     </span>
                     <span className={style.placeCell}>
-                      {place === undefined ? (
+                      {location === undefined ? (
                         <Author text={rule.author ?? foreign('')} />
                       ) : (
-                        <Place file={place.file} line={place.line} />
+                        <FileLocation file={location.file} line={location.line} />
                       )}
                     </span>
                     <span className={style.hits} title={t('permissions.hitsMean')}>
@@ -135,7 +138,7 @@ function Rules(): ReactNode {
                       >
                         {t('permissions.try')}
                       </Link>
-                      {place !== undefined && (
+                      {location !== undefined && (
                         <>
                           <Button
                             small
@@ -149,7 +152,7 @@ function Rules(): ReactNode {
                             data-act="remove"
                             onClick={() => {
                               setEdited(author)
-                              void change.plan({ kind: 'rule', at: at(place), rule: null })
+                              void change.plan({ kind: 'rule', at: referenceOf(location), rule: null })
                             }}
                           >
                             {t('permissions.remove')}
@@ -158,10 +161,10 @@ function Rules(): ReactNode {
                       )}
                     </span>
                   </div>
-                  {edited !== '' && edited === author && place !== undefined && (
+                  {edited !== '' && edited === author && location !== undefined && (
                     <RuleEditor
                       first={draftOf(plain<PolicyRule>(rule))}
-                      place={place}
+                      location={location}
                       change={change}
                       onClose={() => setEdited(undefined)}
                     />
@@ -176,18 +179,18 @@ function Rules(): ReactNode {
   )
 }
 
-const same = (one: unknown, other: unknown): boolean => one === other
-const at = ({ file, index }: RuleAt): { file: string; index: number } => ({ file, index })
+const isSame = (first: unknown, second: unknown): boolean => first === second
+const referenceOf = ({ file, index }: RuleLocation): { file: string; index: number } => ({ file, index })
 
-/** A rule being written: its fields, what it would have decided, and the change of the file. */
+/** Edits a rule: its fields, a preview of its decisions, and the resulting change of the file. */
 function RuleEditor({
   first,
-  place,
+  location,
   change,
   onClose,
 }: {
   first: DraftRule
-  place?: RuleAt
+  location?: RuleLocation
   change: ReturnType<typeof useChange>
   onClose: () => void
 }): ReactNode {
@@ -197,7 +200,7 @@ function RuleEditor({
   return (
     <section
       className={style.editor}
-      aria-label={t(place === undefined ? 'permissions.add' : 'permissions.edit')}
+      aria-label={t(location === undefined ? 'permissions.add' : 'permissions.edit')}
     >
       <RuleForm
         draft={draft}
@@ -218,7 +221,7 @@ function RuleEditor({
               void change.plan({
                 kind: 'rule',
                 rule,
-                ...(place !== undefined && { at: at(place) }),
+                ...(location !== undefined && { at: referenceOf(location) }),
               })
             }
           >
@@ -239,12 +242,12 @@ function RuleEditor({
   )
 }
 
-/** A rule that is tried against the calls of the last days, and can then be added. */
-function Try(): ReactNode {
+/** Previews a rule against recent calls; it can then be added to the configuration. */
+function TryRule(): ReactNode {
   const t = useText()
   const search = useSearch()
   const [, navigate] = useLocation()
-  const [draft, setDraft] = useState(() => ruleIn(search))
+  const [draft, setDraft] = useState(() => draftFromSearch(search))
   const change = useChange(() => navigate(routes.permission.to('rules')))
   const isChangeable = useRead('config.view', {}).data !== undefined
   const rule = ruleOf(draft)
@@ -278,12 +281,12 @@ function Try(): ReactNode {
   )
 }
 
-/** The rule of an address; where it cannot be read, an empty one. */
-function ruleIn(search: string): DraftRule {
+/** The rule in the query of an address; an empty rule if it is invalid. */
+function draftFromSearch(search: string): DraftRule {
   try {
-    const given: unknown = JSON.parse(new URLSearchParams(search).get('rule') ?? 'null')
-    if (typeof given !== 'object' || given === null) return { ...emptyRule, verdict: 'allow' }
-    return draftOf({ id: '', verdict: 'allow', ...given })
+    const parsed: unknown = JSON.parse(new URLSearchParams(search).get('rule') ?? 'null')
+    if (typeof parsed !== 'object' || parsed === null) return { ...emptyRule, verdict: 'allow' }
+    return draftOf({ id: '', verdict: 'allow', ...parsed })
   } catch {
     return { ...emptyRule, verdict: 'allow' }
   }

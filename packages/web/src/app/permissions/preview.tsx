@@ -13,7 +13,7 @@ import style from './permissions.module.css'
 
 const maxCalls = 200
 
-/** Which calls of the last 30 days a rule would have decided. `isOpen`: with the calls themselves. */
+/** The calls of the last 30 days that a rule would have decided. `isOpen`: whether they are listed at first. */
 export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: boolean }): ReactNode {
   const t = useText()
   const { number, dateTime } = useFormat()
@@ -33,7 +33,7 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
     )
   if (data === undefined) return null
   const { matched, considered, uncertain } = data
-  const asked = matched.filter(({ decision }) => decision.verdict === 'ask').length
+  const asking = matched.filter(({ decision }) => decision.verdict === 'ask').length
   const other = matched.filter(({ decision, verdict }) => decision.verdict !== verdict).length
   const part = (count: number): number => (considered === 0 ? 0 : (count / considered) * 100)
   return (
@@ -43,17 +43,17 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
           matched: <strong>{number(matched.length)}</strong>,
           considered: number(considered),
         })}{' '}
-        {t('permissions.asked', { asked })} {other > 0 && t('permissions.stricter', { count: other })}{' '}
+        {t('permissions.asked', { asked: asking })} {other > 0 && t('permissions.stricter', { count: other })}{' '}
         {uncertain > 0 && t('permissions.uncertain', { count: uncertain })}
       </p>
       <span className={style.bar} aria-hidden="true">
         <span
           className={style.same}
-          ref={(element) => element?.style.setProperty('--part', String(part(matched.length - asked)))}
+          ref={(element) => element?.style.setProperty('--part', String(part(matched.length - asking)))}
         />
         <span
           className={style.other}
-          ref={(element) => element?.style.setProperty('--part', String(part(asked)))}
+          ref={(element) => element?.style.setProperty('--part', String(part(asking)))}
         />
       </span>
       {isOpen && matched.length > 0 && (
@@ -79,7 +79,7 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
                       <Link href={routes.activity.to(call.activity)}>{dateTime(call.at)}</Link>
                     </td>
                     <td>
-                      {call.server} <Foreign text={call.tool} most={80} inline />
+                      {call.server} <Foreign text={call.tool} maxCharacters={80} inline />
                     </td>
                     <td>{t(`permissions.caller.${call.caller}`)}</td>
                     <td>{t(`rule.${call.decision.verdict}`)}</td>

@@ -29,9 +29,9 @@ export function RuleForm({
   const servers = useTopic('servers')
   const tools = useRead('catalog.tools', {}).data ?? []
   const ofServer = tools.filter(({ server }) => draft.server === '' || server === draft.server)
-  const set = (part: Partial<DraftRule>): void => onChange({ ...draft, ...part })
-  const setTest = (at: number, part: Partial<DraftTest>): void =>
-    set({ tests: draft.tests.map((test, n) => (n === at ? { ...test, ...part } : test)) })
+  const update = (part: Partial<DraftRule>): void => onChange({ ...draft, ...part })
+  const setTest = (index: number, part: Partial<DraftTest>): void =>
+    update({ tests: draft.tests.map((test, i) => (i === index ? { ...test, ...part } : test)) })
   return (
     <div className={style.form}>
       <div className={style.verdicts}>
@@ -40,7 +40,7 @@ export function RuleForm({
           label={t('permissions.verdict')}
           views={verdicts.map((verdict) => [verdict, t(`rule.${verdict}`)] as const)}
           value={draft.verdict}
-          onChange={(verdict) => set({ verdict })}
+          onChange={(verdict) => update({ verdict })}
         />
       </div>
       <Field label={t('permissions.server')} hint={t('permissions.anyHint')}>
@@ -52,7 +52,7 @@ export function RuleForm({
             placeholder="*"
             spellCheck={false}
             value={draft.server}
-            onChange={({ target }) => set({ server: target.value })}
+            onChange={({ target }) => update({ server: target.value })}
           />
         )}
       </Field>
@@ -70,7 +70,7 @@ export function RuleForm({
             placeholder="*"
             spellCheck={false}
             value={draft.tool}
-            onChange={({ target }) => set({ tool: target.value })}
+            onChange={({ target }) => update({ tool: target.value })}
           />
         )}
       </Field>
@@ -85,7 +85,7 @@ export function RuleForm({
             {...ids}
             className={uiStyle.input}
             value={draft.hint}
-            onChange={({ target }) => set({ hint: hints.find((one) => one === target.value) ?? '' })}
+            onChange={({ target }) => update({ hint: hints.find((option) => option === target.value) ?? '' })}
           >
             <option value="">{t('permissions.anyHintValue')}</option>
             {hints.map((hint) => (
@@ -103,7 +103,7 @@ export function RuleForm({
             className={uiStyle.input}
             spellCheck={false}
             value={draft.label}
-            onChange={({ target }) => set({ label: target.value })}
+            onChange={({ target }) => update({ label: target.value })}
           />
         )}
       </Field>
@@ -114,7 +114,9 @@ export function RuleForm({
               {...ids}
               className={uiStyle.input}
               value={draft.scope}
-              onChange={({ target }) => set({ scope: scopes.find((one) => one === target.value) ?? '' })}
+              onChange={({ target }) =>
+                update({ scope: scopes.find((option) => option === target.value) ?? '' })
+              }
             >
               <option value="">{t('permissions.neverRemembered')}</option>
               {scopes.map((scope) => (
@@ -134,10 +136,10 @@ export function RuleForm({
               type="checkbox"
               checked={draft.callers.includes(caller)}
               onChange={({ target }) =>
-                set({
+                update({
                   callers: target.checked
                     ? [...draft.callers, caller]
-                    : draft.callers.filter((one) => one !== caller),
+                    : draft.callers.filter((selected) => selected !== caller),
                 })
               }
             />
@@ -186,7 +188,7 @@ export function RuleForm({
                 small
                 look="quiet"
                 aria-label={t('permissions.removeTest')}
-                onClick={() => set({ tests: draft.tests.filter((_, at) => at !== n) })}
+                onClick={() => update({ tests: draft.tests.filter((_, i) => i !== n) })}
               >
                 <X size={16} strokeWidth={1.5} aria-hidden="true" />
               </Button>
@@ -194,7 +196,10 @@ export function RuleForm({
             </div>
           )
         })}
-        <Button small onClick={() => set({ tests: [...draft.tests, { at: '/', kind: 'glob', value: '' }] })}>
+        <Button
+          small
+          onClick={() => update({ tests: [...draft.tests, { at: '/', kind: 'glob', value: '' }] })}
+        >
           <Plus size={14} strokeWidth={1.5} aria-hidden="true" /> {t('permissions.addTest')}
         </Button>
       </fieldset>

@@ -15,7 +15,7 @@ const lamps = {
   deny: { tone: 'danger', Icon: Ban },
 } as const
 
-/** A verdict by shape, word and colour. */
+/** Shows a verdict by shape, word and colour. */
 export function VerdictLamp({ verdict }: { verdict: Verdict }): ReactNode {
   const t = useText()
   const { tone, Icon } = lamps[verdict]
@@ -26,16 +26,16 @@ export function VerdictLamp({ verdict }: { verdict: Verdict }): ReactNode {
   )
 }
 
-/** What else must hold for a rule to match. */
+/** The conditions of a rule besides server and tool. */
 export function Conditions({ rule }: { rule: Rule }): ReactNode {
   const t = useText()
   const { hint, caller, label, gate, scope, arguments: tests } = rule
   return (
     <span className={style.conditions}>
       {hint !== undefined && <span className={style.condition}>{t(`hint.${hint}`)}</span>}
-      {caller?.map((one) => (
-        <span key={one} className={style.condition}>
-          {t(`permissions.caller.${one}`)}
+      {caller?.map((name) => (
+        <span key={name} className={style.condition}>
+          {t(`permissions.caller.${name}`)}
         </span>
       ))}
       {label !== undefined && (
@@ -58,7 +58,7 @@ export function Conditions({ rule }: { rule: Rule }): ReactNode {
                   )
                   .join(' '),
               )}
-              most={160}
+              maxCharacters={160}
               inline
             />
           </span>

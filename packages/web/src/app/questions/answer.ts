@@ -14,8 +14,8 @@ export interface Answering<K extends QuestionKind> {
 }
 
 /**
- * Sends the answer to one question. Without a connection nothing is sent, then or later: where the connection ends before the
- * host confirms, the call is given up and the row says what became of it.
+ * Sends the answer to one question. Without a connection nothing is sent or queued. If the connection ends before the host
+ * confirms, the call is aborted and the state is `unknown` until the row says whether it was answered.
  */
 export function useAnswer<K extends QuestionKind>({ id, digest }: Row): Answering<K> {
   const host = useHost()
@@ -26,27 +26,27 @@ export function useAnswer<K extends QuestionKind>({ id, digest }: Row): Answerin
         setSent({ state: 'open', digest, error: new Error('offline') })
         return
       }
-      const stop = new AbortController()
-      const off = host.onState(() => stop.abort())
+      const abort = new AbortController()
+      const unsubscribe = host.onState(() => abort.abort())
       setSent({ state: 'sending', digest })
       host.client
-        .call('inbox.answer', { id, answer, seen: digest }, { signal: stop.signal })
+        .call('inbox.answer', { id, answer, seen: digest }, { signal: abort.signal })
         .then(
           () => {},
           (reason: unknown) => {
             const error = reason instanceof Error ? reason : new Error(String(reason))
-            setSent({ state: stop.signal.aborted ? 'unknown' : 'open', digest, error })
+            setSent({ state: abort.signal.aborted ? 'unknown' : 'open', digest, error })
           },
         )
-        .finally(off)
+        .finally(unsubscribe)
     },
     [host, id, digest],
   )
-  const isThis = sent?.digest === digest
-  return { state: isThis ? sent.state : 'open', error: isThis ? sent.error : undefined, send }
+  const isCurrent = sent?.digest === digest
+  return { state: isCurrent ? sent.state : 'open', error: isCurrent ? sent.error : undefined, send }
 }
 
-/** Something typed that survives navigation and a reload. Never for what looks like a secret. */
+/** A draft in the session storage, which survives navigation and reload. Not for values that look like secrets. */
 export function useDraft<T>(
   key: string,
   first: T,
@@ -64,7 +64,7 @@ export function useDraft<T>(
   const [state, setState] = useState(read)
   const draft = state.name === name ? state : read()
   if (draft !== state) setState(draft)
-  const keep = useCallback(
+  const save = useCallback(
     (next: T) => {
       setState({ name, value: next })
       try {
@@ -75,7 +75,7 @@ export function useDraft<T>(
     },
     [name],
   )
-  return [draft.value, keep, () => sessionStorage.removeItem(name)]
+  return [draft.value, save, () => sessionStorage.removeItem(name)]
 }
 
 export const isText = (value: unknown): value is string => typeof value === 'string'

@@ -11,11 +11,11 @@ import { Card, Findings } from './card.tsx'
 import { Address } from './elicitation.tsx'
 import style from './questions.module.css'
 
-type PageWish = Extract<AppWish, { kind: 'page' }>
+type PageRequest = Extract<AppWish, { kind: 'page' }>
 type Lists = 'connectDomains' | 'resourceDomains' | 'frameDomains' | 'baseUriDomains'
 const lists: readonly Lists[] = ['connectDomains', 'resourceDomains', 'frameDomains', 'baseUriDomains']
 
-/** Something an app wants: that its page is shown, or what goes beyond its frame. */
+/** Asks about an app: whether to show its page, or to allow an action outside its frame. */
 export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'app'>(row)
@@ -38,8 +38,10 @@ export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app
       version={`${[...granted].join(' ')} ${isLasting}`}
       facts={
         <>
-          {question.app.title !== undefined && <Foreign text={question.app.title} most={80} inline />}
-          <Foreign text={question.app.uri} most={200} inline />
+          {question.app.title !== undefined && (
+            <Foreign text={question.app.title} maxCharacters={80} inline />
+          )}
+          <Foreign text={question.app.uri} maxCharacters={200} inline />
         </>
       }
       deny={
@@ -92,8 +94,8 @@ export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app
   )
 }
 
-/** What a page may reach if it is shown, what it is, and how it differs from what was agreed to. */
-function PageFacts({ wants: { version, before, ignored } }: { wants: PageWish }): ReactNode {
+/** The facts of a page: the origins it may use, its permissions, and its changes since the last consent. */
+function PageFacts({ wants: { version, before, ignored } }: { wants: PageRequest }): ReactNode {
   const t = useText()
   const { number } = useFormat()
   const reached = lists.filter((name) => (version.csp[name] ?? []).length > 0)
@@ -162,12 +164,12 @@ function Files({ files }: { files: readonly AppFile[] }): ReactNode {
         <Foreign text={foreign(mimeType)} inline />
         <span>{t('app.page.bytes', { bytes: number(bytes) })}</span>
       </div>
-      {text !== undefined && <Foreign text={foreign(text)} most={2_000} />}
+      {text !== undefined && <Foreign text={foreign(text)} maxCharacters={2_000} />}
     </div>
   ))
 }
 
-/** Saves a file by the browser's own means, after the click of the person. Its type is one that no browser runs. */
+/** Saves a file as a browser download after a click of the user. Its type is one that no browser executes. */
 function save({ name, text, blob }: AppFile): void {
   const bytes = text ?? Uint8Array.from(atob(blob ?? ''), (character) => character.charCodeAt(0))
   const url = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }))

@@ -5,7 +5,7 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { Author } from '../text/author.tsx'
 import { ExactJson, Foreign, HostText } from '../text/foreign.tsx'
 import { plain, plainText } from '../text/foreign-type.ts'
-import { changedPlaces, leavesOf } from '../text/pieces.ts'
+import { changedValues, leavesOf } from '../text/pieces.ts'
 import { Button, Field, Key, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { isText, type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
 import { ArgumentEditor, ArgumentTable, ChangeTable, readArguments, Unreadable } from './arguments.tsx'
@@ -20,7 +20,7 @@ type View = 'whole' | 'changed' | 'exact'
 type Panel = 'edit' | 'deny' | 'respond' | 'remember' | undefined
 const longText = 65_536
 
-/** May this call happen, and with these arguments? */
+/** Asks whether to allow a call; its arguments can be edited. */
 export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf<'approval'> }): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()
@@ -40,8 +40,8 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
   const log = useRead('activity.list', { server: question.cause.server, kind: 'call', limit: 200 })
   const last = log.data === undefined ? undefined : lastCallOf(plain<Activity[]>(log.data), tool.name, row.at)
   const changes = isEdited
-    ? changedPlaces(question.arguments, args)
-    : last && changedPlaces(last.arguments, args)
+    ? changedValues(question.arguments, args)
+    : last && changedValues(last.arguments, args)
   const unread = leavesOf(args).leaves.some(
     ({ value }) => typeof value === 'string' && value.length > longText,
   )
@@ -54,7 +54,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
     <Card
       row={row}
       title="approval.title"
-      origin={origin !== undefined && <Foreign text={origin} most={200} inline />}
+      origin={origin !== undefined && <Foreign text={origin} maxCharacters={200} inline />}
       facts={
         <span>
           {t('approval.rule', { kind: ruleKind(decision.rule), rule: decision.rule })}
@@ -212,7 +212,11 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
               </>
             )}
             {panel === 'remember' && (
-              <Likeness question={question} isEdited={isEdited} onAllow={(remember) => allow({ remember })} />
+              <GrantPatterns
+                question={question}
+                isEdited={isEdited}
+                onAllow={(remember) => allow({ remember })}
+              />
             )}
           </div>
         )
@@ -268,8 +272,8 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
   )
 }
 
-/** For which other calls the answer may be remembered: the narrowest first, each with the calls it would have matched. */
-function Likeness({
+/** The grants that can be remembered, narrowest first, each with the number of recent calls that it would have matched. */
+function GrantPatterns({
   question,
   isEdited,
   onAllow,
@@ -284,14 +288,14 @@ function Likeness({
     <table className={style.table}>
       <tbody>
         {likeness
-          .filter((one) => !isEdited || one.arguments === undefined)
-          .map((one) => {
-            const tests = one.arguments && plain<ArgumentTest[]>(one.arguments)
+          .filter((pattern) => !isEdited || pattern.arguments === undefined)
+          .map((pattern) => {
+            const tests = pattern.arguments && plain<ArgumentTest[]>(pattern.arguments)
             return (
-              <tr key={plainText(one.label)}>
+              <tr key={plainText(pattern.label)}>
                 <td>
-                  <HostText text={one.label} most={300} inline />
-                  <Matched question={question} tests={tests} />
+                  <HostText text={pattern.label} maxCharacters={300} inline />
+                  <MatchedCalls question={question} tests={tests} />
                 </td>
                 <td>
                   <div className={style.row}>
@@ -327,7 +331,7 @@ function Likeness({
 const previewDays = 30
 
 /** How many of the last calls a remembered answer would have decided. */
-function Matched({
+function MatchedCalls({
   question,
   tests,
 }: {

@@ -3,12 +3,12 @@ import { type ReactNode, useId, useState } from 'react'
 import { rich, useText } from '../i18n/i18n.ts'
 import { Diff, Foreign, Value } from '../text/foreign.tsx'
 import { foreign } from '../text/foreign-type.ts'
-import { leavesOf, type PlaceChange } from '../text/pieces.ts'
+import { leavesOf, type ValueChange } from '../text/pieces.ts'
 import { Field, Note, ScrollBox, uiStyle, Views } from '../ui/ui.tsx'
 import { type ReportUnreadable, useJsonText } from './json-text.ts'
 import style from './questions.module.css'
 
-/** Arguments by place, what acts on the world first. Long values scroll in their own row. */
+/** A table of arguments by JSON Pointer; paths, addresses and code first. Long values scroll in their row. */
 export function ArgumentTable({ value }: { value: unknown }): ReactNode {
   const t = useText()
   const { leaves, more } = leavesOf(value)
@@ -43,8 +43,8 @@ export function ArgumentTable({ value }: { value: unknown }): ReactNode {
   )
 }
 
-/** The places of arguments that changed, word by word. */
-export function ChangeTable({ changes }: { changes: readonly PlaceChange[] }): ReactNode {
+/** A table of changed arguments, with differences word by word. */
+export function ChangeTable({ changes }: { changes: readonly ValueChange[] }): ReactNode {
   const t = useText()
   if (changes.length === 0) return <p>{t('arguments.same')}</p>
   const shown = (value: unknown): string =>
@@ -90,7 +90,7 @@ function propertiesOf(schema: unknown): Property[] {
   }))
 }
 
-/** Reads the text of arguments. */
+/** Parses arguments as JSON; they have to be an object. */
 export function readArguments(text: string): { value: Record<string, unknown> } | { problem: string } {
   try {
     const value: unknown = JSON.parse(text === '' ? '{}' : text)
@@ -100,7 +100,7 @@ export function readArguments(text: string): { value: Record<string, unknown> } 
   }
 }
 
-/** Edits arguments by a form of their schema, or as JSON. Both edit one text. */
+/** Edits arguments in a form of their schema or as JSON. Both edit the same text. */
 export function ArgumentEditor({
   schema,
   text,
@@ -141,10 +141,10 @@ export function ArgumentEditor({
               value={read.value[property.name]}
               report={report}
               onChange={(value) => {
-                const { [property.name]: _, ...others } = read.value
+                const { [property.name]: _, ...remaining } = read.value
                 onChange(
                   JSON.stringify(
-                    value === undefined ? others : { ...read.value, [property.name]: value },
+                    value === undefined ? remaining : { ...read.value, [property.name]: value },
                     null,
                     2,
                   ),
@@ -203,9 +203,9 @@ function PropertyField({
     </>
   )
   const hint =
-    typeof description === 'string' ? <Foreign text={foreign(description)} most={400} /> : undefined
+    typeof description === 'string' ? <Foreign text={foreign(description)} maxCharacters={400} /> : undefined
   const isNumber = type === 'number' || type === 'integer'
-  if (Array.isArray(choices) && choices.every((one) => typeof one === 'string'))
+  if (Array.isArray(choices) && choices.every((choice) => typeof choice === 'string'))
     return (
       <Field label={label} hint={hint}>
         {(ids) => (
@@ -217,9 +217,9 @@ function PropertyField({
             onChange={({ target }) => onChange(target.value === '' ? undefined : target.value)}
           >
             <option value="">{t('form.none')}</option>
-            {choices.map((one) => (
-              <option key={one} value={one}>
-                {makeVisible(one)}
+            {choices.map((choice) => (
+              <option key={choice} value={choice}>
+                {makeVisible(choice)}
               </option>
             ))}
           </select>
@@ -314,11 +314,11 @@ function JsonValueField({
   )
 }
 
-/** Which fields bar sending, since their text is no value of their kind. */
+/** Lists the fields with invalid text, which prevent sending. */
 export function Unreadable({ fields }: { fields: readonly string[] }): ReactNode {
   const t = useText()
   if (fields.length === 0) return null
-  const names = <Foreign text={foreign(fields.join(', '))} most={200} inline />
+  const names = <Foreign text={foreign(fields.join(', '))} maxCharacters={200} inline />
   return (
     <Note tone="warn" live>
       {rich(t, 'editor.unreadable', { fields: names })}

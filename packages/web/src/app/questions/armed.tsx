@@ -1,84 +1,92 @@
 import { createContext, type ReactNode, type RefObject, useContext, useEffect, useRef, useState } from 'react'
 import { Button } from '../ui/ui.tsx'
 
-/** Milliseconds for which a card has to be whole in view and still before its buttons work. */
+/** Milliseconds for which a card has to be completely in view and unmoved before its buttons work. */
 const armMs = 500
-const lookMs = 100
+const checkIntervalMs = 100
 
 interface Arming {
   readonly isArmed: boolean
-  /** Whether the card is still where it was armed. */
+  /** Whether the card has not moved since it was armed. */
   isStill(): boolean
 }
 
 const ArmingContext = createContext<Arming>({ isArmed: false, isStill: () => false })
 export const ArmingProvider = ArmingContext
 
-type Place = readonly [left: number, top: number, right: number, bottom: number]
+type Bounds = readonly [left: number, top: number, right: number, bottom: number]
 
-/** Where a card is; undefined unless all of it is in view, also within what scrolls around it. */
-function placeOf(element: Element | null): Place | undefined {
+/** The bounds of a card; undefined unless all of it is in view, also within its scroll containers. */
+function visibleBounds(element: Element | null): Bounds | undefined {
   if (element === null || document.visibilityState !== 'visible') return undefined
   const { left, top, right, bottom } = element.getBoundingClientRect()
   if (bottom <= top) return undefined
-  let box = { left: 0, top: 0, right: innerWidth, bottom: innerHeight }
-  for (let around = element.parentElement; ; around = around.parentElement) {
-    const isWhole =
-      left >= box.left - 0.5 && top >= box.top - 0.5 && right <= box.right + 0.5 && bottom <= box.bottom + 0.5
-    if (!isWhole) return undefined
+  let container = { left: 0, top: 0, right: innerWidth, bottom: innerHeight }
+  for (let ancestor = element.parentElement; ; ancestor = ancestor.parentElement) {
+    const isContained =
+      left >= container.left - 0.5 &&
+      top >= container.top - 0.5 &&
+      right <= container.right + 0.5 &&
+      bottom <= container.bottom + 0.5
+    if (!isContained) return undefined
     let isFixed = false
-    while (around !== null && !isFixed && getComputedStyle(around).overflowY === 'visible') {
-      isFixed = getComputedStyle(around).position === 'fixed'
-      around = around.parentElement
+    while (ancestor !== null && !isFixed && getComputedStyle(ancestor).overflowY === 'visible') {
+      isFixed = getComputedStyle(ancestor).position === 'fixed'
+      ancestor = ancestor.parentElement
     }
-    // What is around an element that is fixed to the window does not hide any of it.
-    if (around === null || isFixed) break
-    box = around.getBoundingClientRect()
+    // An element with a fixed position is not clipped by its ancestors.
+    if (ancestor === null || isFixed) break
+    container = ancestor.getBoundingClientRect()
   }
-  // Nothing covers it, such as a drawer or a menu.
+  // Samples five points to detect a covering element, such as a drawer or a menu.
   const inset = 8
   const [middle, center] = [(left + right) / 2, (top + bottom) / 2]
-  const looks = [
+  const samplePoints = [
     [left + inset, top + inset],
     [right - inset, top + inset],
     [middle, center],
     [left + inset, bottom - inset],
     [right - inset, bottom - inset],
   ] as const
-  const isFree = looks.every(([x, y]) => {
-    const seen = document.elementFromPoint(x, y)
-    return seen !== null && element.contains(seen)
+  const isUncovered = samplePoints.every(([x, y]) => {
+    const topmost = document.elementFromPoint(x, y)
+    return topmost !== null && element.contains(topmost)
   })
-  return isFree ? [left, top, right, bottom] : undefined
+  return isUncovered ? [left, top, right, bottom] : undefined
 }
 
-const same = (one: Place | undefined, other: Place | undefined): boolean =>
-  one !== undefined && other !== undefined && one.every((edge, n) => Math.abs(edge - (other[n] ?? 0)) < 1)
+const isSameBounds = (first: Bounds | undefined, second: Bounds | undefined): boolean =>
+  first !== undefined &&
+  second !== undefined &&
+  first.every((edge, index) => Math.abs(edge - (second[index] ?? 0)) < 1)
 
-/** Arms a card once it was whole in view and still for 500 ms. `version`: another one disarms it. */
+/** Arms a card once it was completely in view and unmoved for 500 ms. `version`: a change disarms it. */
 export function useArming(card: RefObject<HTMLElement | null>, version: string): Arming {
-  const [armed, setArmed] = useState<string>()
-  const place = useRef<Place>(undefined)
+  const [armedVersion, setArmedVersion] = useState<string>()
+  const armedBounds = useRef<Bounds>(undefined)
   useEffect(() => {
-    let since = performance.now()
-    place.current = undefined
-    setArmed(undefined)
+    let stillSince = performance.now()
+    armedBounds.current = undefined
+    setArmedVersion(undefined)
     const timer = setInterval(() => {
-      const now = placeOf(card.current)
-      if (!same(now, place.current)) {
-        place.current = now
-        since = performance.now()
-        setArmed(undefined)
-      } else if (performance.now() - since >= armMs) setArmed(version)
-    }, lookMs)
+      const now = visibleBounds(card.current)
+      if (!isSameBounds(now, armedBounds.current)) {
+        armedBounds.current = now
+        stillSince = performance.now()
+        setArmedVersion(undefined)
+      } else if (performance.now() - stillSince >= armMs) setArmedVersion(version)
+    }, checkIntervalMs)
     return () => clearInterval(timer)
   }, [card, version])
-  return { isArmed: armed === version, isStill: () => same(placeOf(card.current), place.current) }
+  return {
+    isArmed: armedVersion === version,
+    isStill: () => isSameBounds(visibleBounds(card.current), armedBounds.current),
+  }
 }
 
 /**
- * A button that decides. It works only while its card is armed, and only for a press that began then: not for a click that
- * was meant for what was under the pointer before.
+ * A button that answers a question. It works only while its card is armed, and only if the press began then: a click that was meant
+ * for whatever was under the pointer before is ignored.
  */
 export function DecisionButton({
   onDecide,
@@ -93,9 +101,9 @@ export function DecisionButton({
   'data-act'?: string
 }): ReactNode {
   const { isArmed, isStill } = useContext(ArmingContext)
-  const pressed = useRef<boolean>(undefined)
+  const wasArmedAtPress = useRef<boolean>(undefined)
   const press = (): void => {
-    pressed.current = isArmed && isStill()
+    wasArmedAtPress.current = isArmed && isStill()
   }
   return (
     <Button
@@ -109,9 +117,9 @@ export function DecisionButton({
       }}
       onClick={() => {
         // Assistive technology clicks without a press.
-        const began = pressed.current ?? true
-        pressed.current = undefined
-        if (began && isArmed && isStill()) onDecide()
+        const isAllowed = wasArmedAtPress.current ?? true
+        wasArmedAtPress.current = undefined
+        if (isAllowed && isArmed && isStill()) onDecide()
       }}
     />
   )

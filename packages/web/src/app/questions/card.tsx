@@ -14,9 +14,9 @@ import style from './questions.module.css'
 
 interface CardProps {
   row: Row
-  /** The id of the sentence of the head; it gets `server` and `tool`. */
+  /** The id of the title, a message with the placeholders `server` and `tool`. */
   title: string
-  /** What the server is, whatever it is called. */
+  /** The command line or address of the server. */
   origin?: ReactNode
   facts?: ReactNode
   children: ReactNode
@@ -26,11 +26,11 @@ interface CardProps {
   allow: ReactNode
   panel?: ReactNode
   answering: Pick<Answering<never>, 'state' | 'error'>
-  /** Changes when what would be sent changes, so that the card is armed anew. */
+  /** Changes with the answer that would be sent, so that the card has to be armed again. */
   version?: string
 }
 
-/** The frame of every question: the host's words in the head, the server's in the body, the person's acts at the foot. */
+/** The frame of every question: texts of the host in the header, of the server in the body, buttons in the footer. */
 export function Card(props: CardProps): ReactNode {
   const { row, title, origin, facts, children, deny, more, allow, panel, answering, version = '' } = props
   const t = useText()
@@ -86,7 +86,7 @@ export function Card(props: CardProps): ReactNode {
           </div>
         </header>
         <ScrollBox className={style.body} label={t('card.content')}>
-          {row.state !== 'open' && <Settled row={row} />}
+          {row.state !== 'open' && <Outcome row={row} />}
           {children}
         </ScrollBox>
         {row.state === 'open' && (
@@ -122,8 +122,8 @@ function Problem({ text }: { text: string }): ReactNode {
   )
 }
 
-/** Who answered what and when, or why the question is over. */
-function Settled({ row }: { row: Row }): ReactNode {
+/** Who answered, what and when; or why the question was closed. */
+function Outcome({ row }: { row: Row }): ReactNode {
   const t = useText()
   const { time } = useFormat()
   const { sentence: by } = useHostSentence(row.answer?.by ?? '')
@@ -139,24 +139,24 @@ function Settled({ row }: { row: Row }): ReactNode {
   return (
     <>
       <Note tone="ok">{t('card.answered', { verdict: t(`verdict.${verdict}`), by, time: time(at) })}</Note>
-      {isRemembered && <Remembered row={row} at={at} />}
+      {isRemembered && <RememberedAnswer row={row} answeredAt={at} />}
     </>
   )
 }
 
-/** The answer that is remembered because of this question, which can be taken back. */
-function Remembered({ row, at }: { row: Row; at: string }): ReactNode {
+/** The grant that was remembered with the answer, with a button to revoke it. */
+function RememberedAnswer({ row, answeredAt }: { row: Row; answeredAt: string }): ReactNode {
   const t = useText()
   const { client } = useHost()
   const { data, refetch } = useRead('policy.grants', {})
   const [isSure, setSure] = useState(false)
   const { server, tool } = row.question.cause
-  // It is stored in the moment of the answer.
+  // A grant has no id of its question; it is found by the time of the answer.
   const grant = data?.find(
-    (one) =>
-      one.server === server &&
-      (one.readOnlyTools === true || tool === undefined || plainText(one.tool) === plainText(tool)) &&
-      Math.abs(Date.parse(one.at) - Date.parse(at)) < 2_000,
+    (entry) =>
+      entry.server === server &&
+      (entry.readOnlyTools === true || tool === undefined || plainText(entry.tool) === plainText(tool)) &&
+      Math.abs(Date.parse(entry.at) - Date.parse(answeredAt)) < 2_000,
   )
   if (data === undefined) return null
   if (grant === undefined) return <p className={style.settled}>{t('card.forgotten')}</p>
@@ -180,7 +180,7 @@ function Remembered({ row, at }: { row: Row; at: string }): ReactNode {
   )
 }
 
-/** What to look at before answering, the gravest first. */
+/** Findings to consider before answering, the most severe first. */
 export function Findings({
   findings,
 }: {

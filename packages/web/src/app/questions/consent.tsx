@@ -7,16 +7,16 @@ import { Note } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
 import { Card, Findings } from './card.tsx'
-import { Address, opens } from './elicitation.tsx'
+import { Address, canOpen } from './elicitation.tsx'
 import style from './questions.module.css'
 
-/** May this server know these folders? */
+/** Asks whether a server may see folders. */
 export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'roots'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'roots'>(row)
   const roots = plain<Root[]>(question.roots)
-  const [off, setOff] = useState<ReadonlySet<string>>(new Set())
-  const chosen = roots.filter(({ uri }) => !off.has(uri))
+  const [excluded, setExcluded] = useState<ReadonlySet<string>>(new Set())
+  const chosen = roots.filter(({ uri }) => !excluded.has(uri))
   return (
     <Card
       row={row}
@@ -46,13 +46,13 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
             <span className={style.row}>
               <input
                 type="checkbox"
-                checked={!off.has(uri)}
+                checked={!excluded.has(uri)}
                 disabled={row.state !== 'open'}
                 onChange={({ target }) => {
-                  const next = new Set(off)
+                  const next = new Set(excluded)
                   if (target.checked) next.delete(uri)
                   else next.add(uri)
-                  setOff(next)
+                  setExcluded(next)
                 }}
               />
               {name !== undefined && <Foreign text={foreign(name)} inline />}
@@ -63,7 +63,7 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
             {preview !== undefined && (
               <span className={style.settled}>
                 {t('roots.contents', { folders: preview.folders, files: preview.files })}{' '}
-                <Foreign text={foreign(preview.names.map(plainText).join(', '))} most={300} />
+                <Foreign text={foreign(preview.names.map(plainText).join(', '))} maxCharacters={300} />
               </span>
             )}
             {preview?.findings.map(({ message, severity }) => (
@@ -87,7 +87,7 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
   )
 }
 
-/** May this server be started, or this address be used? */
+/** Asks whether a server may be started, or an address be used. */
 export function StartCard({ row, question }: { row: Row; question: QuestionOf<'start'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'start'>(row)
@@ -97,7 +97,7 @@ export function StartCard({ row, question }: { row: Row; question: QuestionOf<'s
       row={row}
       title="start.title"
       answering={answering}
-      facts={file !== undefined && <Foreign text={file} most={300} inline />}
+      facts={file !== undefined && <Foreign text={file} maxCharacters={300} inline />}
       deny={
         <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
           {t('act.deny')}
@@ -130,7 +130,7 @@ export function StartCard({ row, question }: { row: Row; question: QuestionOf<'s
   )
 }
 
-/** What would be installed: its publisher, what it runs, and the file that gets it. */
+/** Asks whether to install a server: its publisher, its command, and the change of the file. */
 export function InstallationCard({
   row,
   question,
@@ -178,7 +178,7 @@ export function InstallationCard({
           </div>
         )}
         <div>
-          {t('installation.file')} <Foreign text={file} most={300} inline />
+          {t('installation.file')} <Foreign text={file} maxCharacters={300} inline />
         </div>
         <GivenValues given={given} />
       </div>
@@ -208,7 +208,7 @@ function GivenValues({ given }: { given: QuestionOf<'start'>['given'] | undefine
   )
 }
 
-/** A server says something else about itself than what was agreed to. */
+/** Asks whether to accept changed definitions of a server. */
 export function DriftCard({ row, question }: { row: Row; question: QuestionOf<'drift'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'drift'>(row)
@@ -260,7 +260,7 @@ export function DriftCard({ row, question }: { row: Row; question: QuestionOf<'d
   )
 }
 
-/** A server wants the person signed in. */
+/** Asks the user to sign in at a server. */
 export function LoginCard({ row, question }: { row: Row; question: QuestionOf<'login'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'login'>(row)
@@ -278,7 +278,7 @@ export function LoginCard({ row, question }: { row: Row; question: QuestionOf<'l
       allow={
         <DecisionButton
           look="primary"
-          isOff={!opens(url)}
+          isOff={!canOpen(url)}
           onDecide={() => answering.send({ verdict: 'allow' })}
           data-act="allow"
         >

@@ -21,7 +21,7 @@ import style from './questions.module.css'
 
 type FormParams = { message: string; requestedSchema: Parameters<typeof planForm>[0] }
 
-/** A form or a page of a server. */
+/** An elicitation of a server: a form or an address to open. */
 export function ElicitationCard({
   row,
   question,
@@ -37,20 +37,20 @@ export function ElicitationCard({
   )
 }
 
-type Typed = Readonly<Record<string, string | boolean | readonly string[]>>
+type FormDraft = Readonly<Record<string, string | boolean | readonly string[]>>
 
-const isTyped = (value: unknown): value is Typed =>
+const isFormDraft = (value: unknown): value is FormDraft =>
   typeof value === 'object' &&
   value !== null &&
   !Array.isArray(value) &&
   Object.values(value).every(
-    (one) => typeof one === 'string' || typeof one === 'boolean' || Array.isArray(one),
+    (entry) => typeof entry === 'string' || typeof entry === 'boolean' || Array.isArray(entry),
   )
 
-/** The value of what was typed into a field, or what is wrong with it. */
+/** The value of the input of a field, or its problem. */
 export function typedValue(
   field: FormField,
-  typed: Typed[string] | undefined,
+  typed: FormDraft[string] | undefined,
 ): { value: FormValues[string] | undefined } | { problem: string } {
   if (typeof typed === 'string' && field.kind !== 'choice') return readTyped(field, typed)
   const value =
@@ -59,8 +59,8 @@ export function typedValue(
   return problem === undefined ? { value } : { problem }
 }
 
-/** What a form begins with: what the person let be remembered, else the server's defaults. */
-export function firstTyped(fields: readonly FormField[], remembered: FormValues = {}): Typed {
+/** The initial input of a form: remembered values, else the defaults of the server. */
+export function initialDraft(fields: readonly FormField[], remembered: FormValues = {}): FormDraft {
   return Object.fromEntries(
     fields.flatMap((field) => {
       const value = Object.hasOwn(remembered, field.key) ? remembered[field.key] : field.default
@@ -84,35 +84,41 @@ function FormCard({
   const plan = useMemo(() => planForm(params.requestedSchema, params.message), [params])
   const fields = 'fields' in plan ? plan.fields : []
   const remembered = plain<FormValues | undefined>(question.remembered)
-  const [draft, keepDraft, forgetDraft] = useDraft(`${row.id}.form`, firstTyped(fields, remembered), isTyped)
-  // What looks like a secret lives only in this component.
-  const [secrets, setSecrets] = useState<Typed>({})
-  const [agreed, setAgreed] = useState<ReadonlySet<string>>(new Set())
-  const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
+  const [draft, keepDraft, forgetDraft] = useDraft(
+    `${row.id}.form`,
+    initialDraft(fields, remembered),
+    isFormDraft,
+  )
+  // Values that look like secrets are kept in this component only, not in the stored draft.
+  const [secrets, setSecrets] = useState<FormDraft>({})
+  const [agreedFields, setAgreedFields] = useState<ReadonlySet<string>>(new Set())
+  const [leftFields, setLeftFields] = useState<ReadonlySet<string>>(new Set())
   const [isReview, setReview] = useState(false)
-  const [keep, setKeep] = useState<ReadonlySet<string>>(new Set(Object.keys(remembered ?? {})))
+  const [rememberedFields, setRememberedFields] = useState<ReadonlySet<string>>(
+    new Set(Object.keys(remembered ?? {})),
+  )
   const [view, setView] = useState<'list' | 'json'>('list')
-  const typed: Typed = { ...draft, ...secrets }
+  const typed: FormDraft = { ...draft, ...secrets }
   const read = fields.map((field) => ({ field, outcome: typedValue(field, typed[field.key]) }))
   const values: FormValues = Object.fromEntries(
     read.flatMap(({ field, outcome }) =>
       'value' in outcome && outcome.value !== undefined ? [[field.key, outcome.value]] : [],
     ),
   )
-  const wrong = read.filter(({ outcome }) => 'problem' in outcome)
-  const barred = fields.filter(
-    ({ key, secret }) => secret !== undefined && values[key] !== undefined && !agreed.has(key),
+  const invalid = read.filter(({ outcome }) => 'problem' in outcome)
+  const unagreed = fields.filter(
+    ({ key, secret }) => secret !== undefined && values[key] !== undefined && !agreedFields.has(key),
   )
   const finished = finishForm(params.requestedSchema, values)
   const content =
-    wrong.length === 0 && barred.length === 0 && 'content' in finished ? finished.content : undefined
+    invalid.length === 0 && unagreed.length === 0 && 'content' in finished ? finished.content : undefined
   const send = (answer: HostAnswers['elicitation']): void => {
     forgetDraft()
     answering.send(answer)
   }
-  const change = (field: FormField, value: Typed[string] | undefined): void => {
-    const { [field.key]: _, ...others } = field.secret === undefined ? draft : secrets
-    const next = value === undefined ? others : { ...others, [field.key]: value }
+  const change = (field: FormField, value: FormDraft[string] | undefined): void => {
+    const { [field.key]: _, ...remaining } = field.secret === undefined ? draft : secrets
+    const next = value === undefined ? remaining : { ...remaining, [field.key]: value }
     if (field.secret === undefined) keepDraft(next)
     else setSecrets(next)
   }
@@ -120,7 +126,7 @@ function FormCard({
     <Card
       row={row}
       title="form.title"
-      origin={question.origin !== undefined && <Foreign text={question.origin} most={200} inline />}
+      origin={question.origin !== undefined && <Foreign text={question.origin} maxCharacters={200} inline />}
       answering={answering}
       version={`${isReview} ${JSON.stringify(content ?? null)}`}
       deny={
@@ -159,7 +165,7 @@ function FormCard({
               isOff={content === undefined}
               onDecide={() => {
                 if (content === undefined) return
-                const remember = [...keep].filter((key) =>
+                const remember = [...rememberedFields].filter((key) =>
                   fields.some((field) => field.key === key && field.secret === undefined),
                 )
                 send({ action: 'accept', content, ...(remember.length > 0 && { remember }) })
@@ -174,10 +180,12 @@ function FormCard({
             look="primary"
             isOff={'fault' in plan}
             onClick={() => {
-              setLeft(new Set(fields.map(({ key }) => key)))
+              setLeftFields(new Set(fields.map(({ key }) => key)))
               if (content !== undefined) setReview(true)
               else
-                document.getElementById(`field-${row.id}-${wrong[0]?.field.key ?? barred[0]?.key}`)?.focus()
+                document
+                  .getElementById(`field-${row.id}-${invalid[0]?.field.key ?? unagreed[0]?.key}`)
+                  ?.focus()
             }}
             data-act="review"
           >
@@ -202,11 +210,11 @@ function FormCard({
               field={field}
               typed={typed[field.key]}
               isRemembered={remembered !== undefined && Object.hasOwn(remembered, field.key)}
-              problem={left.has(field.key) && 'problem' in outcome ? outcome.problem : undefined}
-              isAgreed={agreed.has(field.key)}
-              onAgree={(isOn) => setAgreed(toggled(agreed, field.key, isOn))}
+              problem={leftFields.has(field.key) && 'problem' in outcome ? outcome.problem : undefined}
+              isAgreed={agreedFields.has(field.key)}
+              onAgree={(isOn) => setAgreedFields(toggleIn(agreedFields, field.key, isOn))}
               onChange={(value) => change(field, value)}
-              onLeave={() => afterPress(() => setLeft((before) => toggled(before, field.key, true)))}
+              onLeave={() => afterPress(() => setLeftFields((before) => toggleIn(before, field.key, true)))}
             />
           ))}
         </div>
@@ -242,8 +250,10 @@ function FormCard({
                           <label className={style.row}>
                             <input
                               type="checkbox"
-                              checked={keep.has(key)}
-                              onChange={({ target }) => setKeep(toggled(keep, key, target.checked))}
+                              checked={rememberedFields.has(key)}
+                              onChange={({ target }) =>
+                                setRememberedFields(toggleIn(rememberedFields, key, target.checked))
+                              }
                             />{' '}
                             {t('form.remember')}
                           </label>
@@ -261,7 +271,7 @@ function FormCard({
   )
 }
 
-/** Calls a function once no button of the pointer is pressed: what it shows would move the target of the press. */
+/** Calls a function once no pointer button is pressed, since its effect would move the target of the press. */
 function afterPress(show: () => void): void {
   if (document.querySelector(':active') === null) show()
   else
@@ -269,7 +279,7 @@ function afterPress(show: () => void): void {
       addEventListener(end, () => setTimeout(show), { once: true })
 }
 
-function toggled(set: ReadonlySet<string>, key: string, isOn: boolean): ReadonlySet<string> {
+function toggleIn(set: ReadonlySet<string>, key: string, isOn: boolean): ReadonlySet<string> {
   const next = new Set(set)
   if (isOn) next.add(key)
   else next.delete(key)
@@ -292,12 +302,12 @@ function FormRow({
 }: {
   id: string
   field: FormField
-  typed: Typed[string] | undefined
+  typed: FormDraft[string] | undefined
   isRemembered: boolean
   problem: string | undefined
   isAgreed: boolean
   onAgree: (isOn: boolean) => void
-  onChange: (value: Typed[string] | undefined) => void
+  onChange: (value: FormDraft[string] | undefined) => void
   onLeave: () => void
 }): ReactNode {
   const t = useText()
@@ -310,7 +320,7 @@ function FormRow({
   )
   const hint = (
     <>
-      {field.description !== undefined && <Foreign text={foreign(field.description)} most={1_000} />}
+      {field.description !== undefined && <Foreign text={foreign(field.description)} maxCharacters={1_000} />}
       {field.constraint !== undefined && (
         <div>
           <HostText text={foreign(field.constraint)} />
@@ -328,7 +338,8 @@ function FormRow({
             ['false', t('form.no')],
           ] as const)
         : choices.map(
-            (one) => [one.value, <Foreign key={one.value} text={foreign(one.label)} inline />] as const,
+            (choice) =>
+              [choice.value, <Foreign key={choice.value} text={foreign(choice.label)} inline />] as const,
           )
     const chosen = Array.isArray(typed) ? typed : typed === undefined ? [] : [String(typed)]
     return (
@@ -348,8 +359,10 @@ function FormRow({
                   else
                     onChange(
                       choices
-                        .map((one) => one.value)
-                        .filter((one) => (one === value ? target.checked : chosen.includes(one))),
+                        .map((choice) => choice.value)
+                        .filter((candidate) =>
+                          candidate === value ? target.checked : chosen.includes(candidate),
+                        ),
                     )
                 }}
               />
@@ -393,9 +406,9 @@ function FormRow({
               onBlur={onLeave}
             >
               <option value="">{t('form.none')}</option>
-              {choices.map((one) => (
-                <option key={one.value} value={one.value}>
-                  {makeVisible(one.label)}
+              {choices.map((choice) => (
+                <option key={choice.value} value={choice.value}>
+                  {makeVisible(choice.label)}
                 </option>
               ))}
             </select>
@@ -444,7 +457,7 @@ function FormRow({
   )
 }
 
-/** The address in three parts, the host set off. */
+/** An address in three parts, with the host emphasized. */
 export function Address({ url }: { url: string }): ReactNode {
   const t = useText()
   const parsed = URL.parse(url)
@@ -476,8 +489,8 @@ export function Address({ url }: { url: string }): ReactNode {
   )
 }
 
-/** Whether a browser may open an address: https, or http on this machine. */
-export function opens(url: string): boolean {
+/** Whether an address may be opened: https, or http on this machine. */
+export function canOpen(url: string): boolean {
   const parsed = URL.parse(url)
   if (parsed === null) return false
   const { protocol, hostname } = parsed
@@ -506,7 +519,7 @@ function PageCard({
     <Card
       row={row}
       title={visit === undefined ? 'page.title' : 'page.visitTitle'}
-      origin={question.origin !== undefined && <Foreign text={question.origin} most={200} inline />}
+      origin={question.origin !== undefined && <Foreign text={question.origin} maxCharacters={200} inline />}
       answering={answering}
       deny={
         visit === undefined ? (
@@ -532,7 +545,7 @@ function PageCard({
         visit === undefined ? (
           <DecisionButton
             look={isDangerous ? undefined : 'primary'}
-            isOff={!opens(url)}
+            isOff={!canOpen(url)}
             onDecide={() => answering.send({ action: 'accept', visit: 'self' })}
             data-act="accept"
           >
@@ -542,7 +555,7 @@ function PageCard({
           <>
             <a
               className={uiStyle.button}
-              href={opens(url) ? url : undefined}
+              href={canOpen(url) ? url : undefined}
               target="_blank"
               rel="noopener noreferrer"
             >

@@ -7,7 +7,7 @@ import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
 import { Card } from './card.tsx'
 
-/** A value that a server needs before it starts. It lives only in this field until it is sent. */
+/** Asks for a value that a server needs before it starts. It is kept in this input only until it is sent. */
 export function InputCard({ row, question }: { row: Row; question: QuestionOf<'input'> }): ReactNode {
   const t = useText()
   const answering = useAnswer<'input'>(row)
@@ -40,7 +40,7 @@ export function InputCard({ row, question }: { row: Row; question: QuestionOf<'i
     >
       {isOpen && (
         <Field
-          label={<Foreign text={description ?? foreign(id)} most={300} inline />}
+          label={<Foreign text={description ?? foreign(id)} maxCharacters={300} inline />}
           hint={t(password ? 'input.secret' : 'input.stored')}
         >
           {(ids) =>
@@ -62,9 +62,9 @@ export function InputCard({ row, question }: { row: Row; question: QuestionOf<'i
                 onChange={({ target }) => setValue(target.value)}
               >
                 <option value="" />
-                {options.map(plainText).map((one) => (
-                  <option key={one} value={one}>
-                    {one}
+                {options.map(plainText).map((option) => (
+                  <option key={option} value={option}>
+                    {option}
                   </option>
                 ))}
               </select>

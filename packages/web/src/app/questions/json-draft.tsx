@@ -18,7 +18,7 @@ export interface JsonDraft<T> {
   forget(): void
 }
 
-/** A JSON value that a person edits as text or by its parts; the draft survives a reload. `hasShape`: what its fields need. */
+/** A JSON value that is edited as text or by its parts; the draft survives a reload. `hasShape`: whether a value can be edited by parts. */
 export function useJsonDraft<T extends object>(
   key: string,
   first: T,

@@ -1,16 +1,16 @@
 import { useCallback, useEffect, useState } from 'react'
 
-/** Reports whether the text of a field is no value of its kind. Stable between renders. */
+/** Reports whether the text of a field is invalid. Stable between renders. */
 export type ReportUnreadable = (field: string, isUnreadable: boolean) => void
 
-/** The fields of a form whose text is no value of their kind. Nothing may be sent while there are any. */
+/** The fields of a form with invalid text, and a function to report them. Nothing may be sent while there are any. */
 export function useUnreadable(): readonly [fields: readonly string[], report: ReportUnreadable] {
   const [fields, setFields] = useState<readonly string[]>([])
   const report = useCallback<ReportUnreadable>((field, isUnreadable) => {
-    setFields((known) => {
-      const others = known.filter((one) => one !== field)
-      if (isUnreadable) return [...others, field]
-      return others.length === known.length ? known : others
+    setFields((current) => {
+      const remaining = current.filter((name) => name !== field)
+      if (isUnreadable) return [...remaining, field]
+      return remaining.length === current.length ? current : remaining
     })
   }, [])
   return [fields, report]
@@ -26,11 +26,11 @@ export function useJsonText({
 }: {
   /** JSON Pointer of the value. */
   field: string
-  /** `undefined`: there is none, and the field is empty. */
+  /** `undefined`: no value; the field is empty. */
   value: unknown
-  /** Whether it may only be a number. */
+  /** Whether only numbers are valid. */
   isNumber: boolean
-  /** Called with every value that the text has; not while it is unreadable. */
+  /** Called with every valid value of the text. */
   onChange: (value: unknown) => void
   report: ReportUnreadable
 }): {
@@ -40,10 +40,10 @@ export function useJsonText({
   readonly onBlur: () => void
 } {
   const [typed, setTyped] = useState<{ readonly text: string; readonly of: string }>()
-  const own = textOf(value)
+  const valueText = textOf(value)
   // An item of a list that is emptied becomes null.
-  const isTyped = typed !== undefined && (typed.of === own || (typed.text === '' && value === null))
-  const text = isTyped ? typed.text : own
+  const isTyped = typed !== undefined && (typed.of === valueText || (typed.text === '' && value === null))
+  const text = isTyped ? typed.text : valueText
   const isUnreadable = text !== '' && valueIn(text, isNumber) === undefined
   useEffect(() => {
     if (!isUnreadable) return
@@ -55,7 +55,7 @@ export function useJsonText({
     isUnreadable,
     onInput(next) {
       const read = next === '' ? { value: undefined } : valueIn(next, isNumber)
-      setTyped({ text: next, of: read === undefined ? own : textOf(read.value) })
+      setTyped({ text: next, of: read === undefined ? valueText : textOf(read.value) })
       if (read !== undefined) onChange(read.value)
     },
     onBlur() {

@@ -6,7 +6,7 @@ export interface LastCall {
   readonly arguments: Readonly<Record<string, unknown>>
 }
 
-/** The newest finished call of this tool before a question was asked, as the activity log has it. */
+/** The newest finished call of a tool before a time, from the activity log. */
 export function lastCallOf(rows: readonly Activity[], tool: string, before: string): LastCall | undefined {
   const lastCall = rows.findLast(
     ({ kind, outcome, at, detail }) =>

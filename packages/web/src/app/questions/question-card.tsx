@@ -23,7 +23,7 @@ export function QuestionCard({ row }: { row: Row }): ReactNode {
 
 function CardOfKind({ row }: { row: Row }): ReactNode {
   const { question } = row
-  // A question that is put again with other contents is another card: nothing typed for the one before is sent.
+  // A question whose contents change gets a new card, so that no input for the old contents is sent.
   const key = row.digest
   switch (question.kind) {
     case 'approval':

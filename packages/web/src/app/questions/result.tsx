@@ -12,9 +12,9 @@ import { DecisionButton } from './armed.tsx'
 import { Card } from './card.tsx'
 import { JsonEditor, useJsonDraft } from './json-draft.tsx'
 import style from './questions.module.css'
-import { DraftActs, EditedContent, Side, TwoSides } from './two-sides.tsx'
+import { DraftActions, EditedContent, Side, TwoSides } from './two-sides.tsx'
 
-/** May the caller see this result of a tool, and as it is? */
+/** Asks whether the caller may get the result of a tool; it can be edited. */
 export default function ResultCard({
   row,
   question,
@@ -24,8 +24,8 @@ export default function ResultCard({
 }): ReactNode {
   const t = useText()
   const answering = useAnswer<'result'>(row)
-  const given = plain<CallToolResult>(question.result)
-  const draft = useJsonDraft(`${row.id}.result`, given, ({ content }) => Array.isArray(content))
+  const original = plain<CallToolResult>(question.result)
+  const draft = useJsonDraft(`${row.id}.result`, original, ({ content }) => Array.isArray(content))
   const [isJson, setJson] = useState(draft.value === undefined)
   const result = draft.value
   const isForModel = question.cause.caller === 'chat'
@@ -57,10 +57,10 @@ export default function ResultCard({
     >
       <TwoSides
         left={
-          <Side title={t('result.given')} note={<Tokens content={contentOf(given)} />}>
-            <Blocks content={given.content} label={t('result.original')} />
-            {given.structuredContent !== undefined && (
-              <JsonTree value={given.structuredContent} label={t('result.structured')} />
+          <Side title={t('result.given')} note={<Tokens content={contentOf(original)} />}>
+            <Blocks content={original.content} label={t('result.original')} />
+            {original.structuredContent !== undefined && (
+              <JsonTree value={original.structuredContent} label={t('result.structured')} />
             )}
           </Side>
         }
@@ -70,7 +70,7 @@ export default function ResultCard({
             note={
               <>
                 {result !== undefined && <Tokens content={contentOf(result)} />}
-                <DraftActs draft={draft} isJson={isJson} onJson={setJson} />
+                <DraftActions draft={draft} isJson={isJson} onJson={setJson} />
               </>
             }
           >
@@ -80,7 +80,7 @@ export default function ResultCard({
               <>
                 <EditedContent
                   content={result.content}
-                  before={given.content}
+                  before={original.content}
                   label={t('result.text')}
                   onChange={(content) =>
                     draft.setValue({ ...result, content: Array.isArray(content) ? content : [content] })
@@ -108,7 +108,7 @@ export default function ResultCard({
   )
 }
 
-/** All that a caller gets of a result. */
+/** The content blocks of a result, including structured content. */
 function contentOf({ content, structuredContent }: CallToolResult): unknown[] {
   return [...content, ...(structuredContent === undefined ? [] : [structuredContent])]
 }

@@ -10,7 +10,7 @@ import { DecisionButton } from './armed.tsx'
 import style from './questions.module.css'
 import { Side, SideText } from './two-sides.tsx'
 
-/** How long further requests, or answers, pass without review. */
+/** For how long further requests or answers need no review. */
 export type Scope = 'conversation' | 'always'
 
 /** Whether a value has what the fields of a message need. */
@@ -35,7 +35,7 @@ export function Problem({ text }: { text: ReturnType<typeof foreign> | undefined
   )
 }
 
-/** A request, to read. */
+/** A request, read-only. */
 export function Asked({ title, params }: { title: string; params: CreateMessageParams }): ReactNode {
   const t = useText()
   const { systemPrompt, messages, tools } = params
@@ -58,10 +58,10 @@ export function Asked({ title, params }: { title: string; params: CreateMessageP
           <ul className={style.tools}>
             {tools.map(({ name, description }) => (
               <li key={name}>
-                <Foreign text={foreign(name)} most={120} inline />
+                <Foreign text={foreign(name)} maxCharacters={120} inline />
                 {description !== undefined && (
                   <div className={style.was}>
-                    <Foreign text={foreign(description)} most={400} />
+                    <Foreign text={foreign(description)} maxCharacters={400} />
                   </div>
                 )}
               </li>
@@ -78,7 +78,7 @@ export function Asked({ title, params }: { title: string; params: CreateMessageP
   )
 }
 
-/** Who a message is of, and which one it is. */
+/** The role of a message with its number among those of the role. */
 export function nameOf(
   messages: CreateMessageParams['messages'],
   n: number,
@@ -104,7 +104,7 @@ function Terms({ params }: { params: CreateMessageParams }): ReactNode {
     <dl className={style.terms}>
       {names.length > 0 && (
         <Term name={t('sampling.hints')}>
-          <Foreign text={foreign(names.join(', '))} most={200} inline />
+          <Foreign text={foreign(names.join(', '))} maxCharacters={200} inline />
         </Term>
       )}
       {priorities.map(
@@ -120,8 +120,8 @@ function Terms({ params }: { params: CreateMessageParams }): ReactNode {
       {stopSequences !== undefined && stopSequences.length > 0 && (
         <Term name={t('sampling.stop')}>
           <Foreign
-            text={foreign(stopSequences.map((one) => JSON.stringify(one)).join(' '))}
-            most={200}
+            text={foreign(stopSequences.map((sequence) => JSON.stringify(sequence)).join(' '))}
+            maxCharacters={200}
             inline
           />
         </Term>
@@ -149,23 +149,25 @@ export function Term({ name, children }: { name: string; children: ReactNode }):
   )
 }
 
-/** What a server used of its tokens of a day, this request included. */
+/** The tokens of the daily limit that a server has used, including this request. */
 export function Budget({ server }: { server: string }): ReactNode {
   const t = useText()
   const { number } = useFormat()
-  const usage = useRead('sampling.usage', {}, { isFresh: true }).data?.find((one) => one.server === server)
+  const usage = useRead('sampling.usage', {}, { isFresh: true }).data?.find(
+    (entry) => entry.server === server,
+  )
   if (usage === undefined) return null
   const { tokensPerDay } = usage.limits
-  const words = t('sampling.budget', { server, used: number(usage.tokens), limit: number(tokensPerDay) })
+  const text = t('sampling.budget', { server, used: number(usage.tokens), limit: number(tokensPerDay) })
   return (
     <div className={style.message}>
       <progress
         className={style.bar}
         max={tokensPerDay}
         value={Math.min(usage.tokens, tokensPerDay)}
-        aria-label={words}
+        aria-label={text}
       />
-      <span className={style.role}>{words}</span>
+      <span className={style.role}>{text}</span>
     </div>
   )
 }
@@ -193,7 +195,9 @@ export function Pass({
 }): ReactNode {
   const t = useText()
   const { number } = useFormat()
-  const usage = useRead('sampling.usage', {}, { isFresh: true }).data?.find((one) => one.server === server)
+  const usage = useRead('sampling.usage', {}, { isFresh: true }).data?.find(
+    (entry) => entry.server === server,
+  )
   return (
     <div className={style.panel}>
       <p>{t(stage === 'request' ? 'sampling.passRequest' : 'sampling.passResult', { server })}</p>

@@ -21,7 +21,7 @@ import {
   Problem,
   type Scope,
 } from './sampling-parts.tsx'
-import { DraftActs, EditedContent, EditedText, Side, TwoSides } from './two-sides.tsx'
+import { DraftActions, EditedContent, EditedText, Side, TwoSides } from './two-sides.tsx'
 
 const isParams = ({ messages, maxTokens, systemPrompt }: Readonly<Record<string, unknown>>): boolean =>
   Array.isArray(messages) &&
@@ -29,7 +29,7 @@ const isParams = ({ messages, maxTokens, systemPrompt }: Readonly<Record<string,
   typeof maxTokens === 'number' &&
   ['string', 'undefined'].includes(typeof systemPrompt)
 
-/** A server wants a model's answer: what it asks for, and what would be sent to which model. */
+/** Asks whether to send a sampling request of a server: the request, and what would be sent to which model. */
 export default function SamplingRequestCard({
   row,
   question,
@@ -39,8 +39,8 @@ export default function SamplingRequestCard({
 }): ReactNode {
   const t = useText()
   const answering = useAnswer<'sampling-request'>(row)
-  const asked = plain<CreateMessageParams>(question.params)
-  const draft = useJsonDraft(`${row.id}.params`, asked, isParams)
+  const request = plain<CreateMessageParams>(question.params)
+  const draft = useJsonDraft(`${row.id}.params`, request, isParams)
   const [model, setModel] = useState(question.choice.model)
   const [texts, setTexts] = useState<readonly string[]>([])
   const [isPassing, setPassing] = useState(false)
@@ -84,7 +84,7 @@ export default function SamplingRequestCard({
     >
       <Problem text={question.problem} />
       <TwoSides
-        left={<Asked title={t('sampling.asked', { server })} params={asked} />}
+        left={<Asked title={t('sampling.asked', { server })} params={request} />}
         right={
           <Sent
             question={question}
@@ -101,7 +101,7 @@ export default function SamplingRequestCard({
   )
 }
 
-/** What the model would get, each text of it editable. */
+/** The request to the model, with editable texts. */
 function Sent({
   question,
   draft,
@@ -121,11 +121,11 @@ function Sent({
 }): ReactNode {
   const t = useText()
   const [isJson, setJson] = useState(draft.value === undefined)
-  const asked = plain<CreateMessageParams>(question.params)
+  const request = plain<CreateMessageParams>(question.params)
   const params = draft.value
   const { choice } = question
   return (
-    <Side title={t('sampling.sent')} note={<DraftActs draft={draft} isJson={isJson} onJson={setJson} />}>
+    <Side title={t('sampling.sent')} note={<DraftActions draft={draft} isJson={isJson} onJson={setJson} />}>
       <Field label={t('sampling.model')} hint={<HostText text={choice.why} />}>
         {(ids) => (
           <select
@@ -151,7 +151,7 @@ function Sent({
             <EditedText
               label={t('sampling.system')}
               text={params.systemPrompt}
-              before={asked.systemPrompt}
+              before={request.systemPrompt}
               onChange={(systemPrompt) => draft.setValue({ ...params, systemPrompt })}
             />
           )}
@@ -160,12 +160,14 @@ function Sent({
               // biome-ignore lint/suspicious/noArrayIndexKey: messages have no other identity
               key={n}
               content={message.content}
-              before={asked.messages[n]?.content}
+              before={request.messages[n]?.content}
               label={nameOf(params.messages, n, t)}
               onChange={(content) =>
                 draft.setValue({
                   ...params,
-                  messages: params.messages.map((one, at) => (at === n ? { ...one, content } : one)),
+                  messages: params.messages.map((message, index) =>
+                    index === n ? { ...message, content } : message,
+                  ),
                 })
               }
             />
@@ -191,13 +193,19 @@ function Sent({
       {question.context !== undefined && (
         <Context context={question.context} ticked={texts} onChange={onTexts} />
       )}
-      <Weight question={question} params={params} isEdited={draft.isEdited} texts={texts} model={model} />
+      <TokensAndPrice
+        question={question}
+        params={params}
+        isEdited={draft.isEdited}
+        texts={texts}
+        model={model}
+      />
       <Budget server={server} />
     </Side>
   )
 }
 
-/** Texts of the conversation that a server wants added, each off until the person ticks it. */
+/** Texts of the conversation that a server requests as context; none is selected at first. */
 function Context({
   context,
   ticked,
@@ -214,21 +222,21 @@ function Context({
   return (
     <fieldset className={style.foreign}>
       <legend className={style.role}>{t('sampling.context')}</legend>
-      {texts.map(({ id, label, text, tokens: own }) => (
+      {texts.map(({ id, label, text, tokens: textTokens }) => (
         <div key={id} className={style.message}>
           <label className={style.agree}>
             <input
               type="checkbox"
               checked={ticked.includes(id)}
               onChange={({ target }) =>
-                onChange(target.checked ? [...ticked, id] : ticked.filter((one) => one !== id))
+                onChange(target.checked ? [...ticked, id] : ticked.filter((tickedId) => tickedId !== id))
               }
             />
-            <Foreign text={label} most={200} inline />
+            <Foreign text={label} maxCharacters={200} inline />
           </label>
           <details>
             <summary className={style.role}>
-              {t('sampling.contextSize', { characters: plainText(text).length, tokens: own })}
+              {t('sampling.contextSize', { characters: plainText(text).length, tokens: textTokens })}
             </summary>
             <ForeignBox text={text} label={t('sampling.contextText', { id })} />
           </details>
@@ -243,18 +251,18 @@ function Context({
   )
 }
 
-/** What is typed, once no key was pressed for 300 ms. */
-function useSettled<T>(value: T): T {
-  const [settled, setSettled] = useState(value)
+/** The value after it has not changed for 300 ms. */
+function useDebounced<T>(value: T): T {
+  const [debounced, setDebounced] = useState(value)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), 300)
+    const timer = setTimeout(() => setDebounced(value), 300)
     return () => clearTimeout(timer)
   }, [value])
-  return settled
+  return debounced
 }
 
-/** Tokens and price of what would be sent, and what is blanked in it. */
-function Weight({
+/** The estimated tokens and price of a request, and its redactions. */
+function TokensAndPrice({
   question,
   params,
   isEdited,
@@ -269,8 +277,8 @@ function Weight({
 }): ReactNode {
   const t = useText()
   const { number, money } = useFormat()
-  const asked = plain<CreateMessageParams>(question.params)
-  const text = useSettled(JSON.stringify(params ?? asked))
+  const request = plain<CreateMessageParams>(question.params)
+  const text = useDebounced(JSON.stringify(params ?? request))
   const preview = useRead('sampling.preview', plain<CreateMessageParams>(JSON.parse(text)), {
     enabled: isEdited && params !== undefined,
   }).data

@@ -22,7 +22,7 @@ import {
   type Scope,
   Term,
 } from './sampling-parts.tsx'
-import { DraftActs, EditedContent, Side, TwoSides } from './two-sides.tsx'
+import { DraftActions, EditedContent, Side, TwoSides } from './two-sides.tsx'
 
 interface Candidate {
   /** The id of the model that was asked. */
@@ -31,7 +31,7 @@ interface Candidate {
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number } | undefined
 }
 
-/** What the model answered, as the server would get it. Answers that were generated before are beside it to compare and choose. */
+/** The answer of the model for the server. Earlier generated answers can be compared and chosen. */
 export default function SamplingResultCard({
   row,
   question,
@@ -44,8 +44,8 @@ export default function SamplingResultCard({
   const candidates = candidatesOf(question)
   const newest = candidates.length - 1
   const [chosen, setChosen] = useState(() => chosenIn(row) ?? newest)
-  const givenResult = candidates[chosen]?.result ?? plain<CreateMessageResult>(question.result)
-  const draft = useJsonDraft(`${row.id}.result.${chosen}`, givenResult, isMessage)
+  const originalResult = candidates[chosen]?.result ?? plain<CreateMessageResult>(question.result)
+  const draft = useJsonDraft(`${row.id}.result.${chosen}`, originalResult, isMessage)
   const [panel, setPanel] = useState<'again' | 'pass'>()
   const { choice } = question
   const { server } = row.question.cause
@@ -61,7 +61,7 @@ export default function SamplingResultCard({
   }
   const again = (model?: string): void =>
     answering.send({ verdict: 'regenerate', ...(model !== undefined && { model }) })
-  const asked = plain<CreateMessageParams>(question.params)
+  const request = plain<CreateMessageParams>(question.params)
   return (
     <Card
       row={row}
@@ -127,18 +127,18 @@ export default function SamplingResultCard({
           <Budget server={server} />
           <details>
             <summary>{t('sampling.wasAsked')}</summary>
-            <Asked title={t('sampling.wasAsked')} params={asked} />
+            <Asked title={t('sampling.wasAsked')} params={request} />
           </details>
         </>
       ) : (
         <TwoSides
           isRightFirst
-          left={<Asked title={t('sampling.wasAsked')} params={asked} />}
+          left={<Asked title={t('sampling.wasAsked')} params={request} />}
           right={
             <Answer
               title={t('sampling.answer', { server })}
               label={t('role.assistant')}
-              candidate={{ model: choice.model, result: givenResult, usage: question.usage }}
+              candidate={{ model: choice.model, result: originalResult, usage: question.usage }}
               draft={draft}
             >
               <Budget server={server} />
@@ -152,19 +152,24 @@ export default function SamplingResultCard({
 
 /** The answers in the order in which they were generated. */
 function candidatesOf({ earlier = [], result, choice, usage }: QuestionOf<'sampling-result'>): Candidate[] {
-  const plainOf = (one: Wire<CreateMessageResult>): CreateMessageResult => plain<CreateMessageResult>(one)
+  const plainOf = (result: Wire<CreateMessageResult>): CreateMessageResult =>
+    plain<CreateMessageResult>(result)
   return [
-    ...earlier.map((one) => ({ model: one.model, result: plainOf(one.result), usage: one.usage })),
+    ...earlier.map((answer) => ({
+      model: answer.model,
+      result: plainOf(answer.result),
+      usage: answer.usage,
+    })),
     { model: choice.model, result: plainOf(result), usage },
   ]
 }
 
-/** Which answer the server got, of a question that is over. */
+/** The index of the answer that the server got, of a closed question. */
 function chosenIn({ answer }: Row): number | undefined {
   return answer !== undefined && 'chosen' in answer.value ? answer.value.chosen : undefined
 }
 
-/** All answers side by side. The chosen one can be changed. */
+/** All answers side by side. The chosen one is editable. */
 function Compare({
   candidates,
   chosen,
@@ -207,11 +212,11 @@ function Compare({
   )
 }
 
-/** One answer, which can be changed where it has a draft. */
+/** One answer; editable if it has a draft. */
 function Answer({
   title,
   label,
-  candidate: { result: made, usage },
+  candidate: { result: original, usage },
   draft,
   children,
 }: {
@@ -228,32 +233,32 @@ function Answer({
   return (
     <Side
       title={title}
-      note={draft !== undefined && <DraftActs draft={draft} isJson={isJson} onJson={setJson} />}
+      note={draft !== undefined && <DraftActions draft={draft} isJson={isJson} onJson={setJson} />}
     >
       {draft === undefined ? (
-        <Blocks content={made.content} label={label} />
+        <Blocks content={original.content} label={label} />
       ) : isJson || result === undefined ? (
         <JsonEditor label={t('sampling.editAnswer')} draft={draft} />
       ) : (
         <EditedContent<SamplingContent>
           content={result.content}
-          before={made.content}
+          before={original.content}
           label={label}
           onChange={(content) => draft.setValue({ ...result, content })}
         />
       )}
       <dl className={style.terms}>
         <Term name={t('sampling.model')}>
-          <Foreign text={foreign(made.model)} most={120} inline />
+          <Foreign text={foreign(original.model)} maxCharacters={120} inline />
         </Term>
-        {made.stopReason !== undefined && (
+        {original.stopReason !== undefined && (
           <Term name={t('sampling.stopReason')}>
-            <Foreign text={foreign(made.stopReason)} most={120} inline />
+            <Foreign text={foreign(original.stopReason)} maxCharacters={120} inline />
           </Term>
         )}
         <Term name={t('sampling.tokens')}>
           {usage === undefined ? (
-            <Tokens content={made.content} />
+            <Tokens content={original.content} />
           ) : (
             t('sampling.used', { input: number(usage.inputTokens), output: number(usage.outputTokens) })
           )}

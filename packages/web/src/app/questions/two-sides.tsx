@@ -11,7 +11,7 @@ import style from './questions.module.css'
 /** Longer texts are edited as JSON. */
 const maxTyped = 20_000
 
-/** What is asked for beside what goes out, in one column where there is no room for two. `isRightFirst`: which is then first. */
+/** The request beside the answer, or below each other in a narrow card. `isRightFirst`: the order in that case. */
 export function TwoSides({
   left,
   right,
@@ -53,7 +53,7 @@ export function Side({
   )
 }
 
-/** A text of one side, as it is. */
+/** A read-only text of one side. */
 export function SideText({ label, children }: { label: string; children: ReactNode }): ReactNode {
   return (
     <div className={style.message}>
@@ -63,7 +63,7 @@ export function SideText({ label, children }: { label: string; children: ReactNo
   )
 }
 
-/** A text that the person can change before it goes out. Characters that a text field does not show are listed below it. */
+/** An editable text. Invisible characters are listed below it. */
 export function EditedText({
   label,
   text,
@@ -101,7 +101,7 @@ export function EditedText({
   )
 }
 
-/** Content blocks whose texts can be changed. `before`: the same content as it was given. */
+/** Content blocks whose texts are editable. `before`: the original content. */
 export function EditedContent<C>({
   content,
   before,
@@ -117,7 +117,7 @@ export function EditedContent<C>({
   const blocks = listOf<C>(content)
   const earlier = listOf<unknown>(before)
   return blocks.map((block, n) => {
-    const was = earlier[n]
+    const original = earlier[n]
     const name = blocks.length > 1 ? t('text.part', { label, n: n + 1 }) : label
     return isTextBlock(block) ? (
       <EditedText
@@ -125,9 +125,9 @@ export function EditedContent<C>({
         key={n}
         label={name}
         text={block.text}
-        before={isTextBlock(was) ? was.text : undefined}
+        before={isTextBlock(original) ? original.text : undefined}
         onChange={(text) => {
-          const next = blocks.map((one, at) => (at === n ? { ...one, text } : one))
+          const next = blocks.map((current, i) => (i === n ? { ...current, text } : current))
           onChange(Array.isArray(content) ? next : (next[0] ?? block))
         }}
       />
@@ -140,8 +140,8 @@ export function EditedContent<C>({
   })
 }
 
-/** Takes all changes of a draft back, and shows it as JSON. */
-export function DraftActs<T>({
+/** Buttons that reset a draft, and switch to JSON. */
+export function DraftActions<T>({
   draft,
   isJson,
   onJson,

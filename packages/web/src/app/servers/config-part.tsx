@@ -6,7 +6,7 @@ import { foreign, plainText } from '../text/foreign-type.ts'
 import style from './servers.module.css'
 import type { ServerRow } from './state.tsx'
 
-/** What is run or connected to, part by part, and the file and line that say so. */
+/** The command line or address of a server in parts, with file and line of its configuration. */
 export function ConfigPart({ server, row }: { server: string; row: ServerRow }): ReactNode {
   const t = useText()
   const view = useRead('config.view', {}).data
@@ -16,7 +16,7 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
       .filter(({ field }) => plainText(field) === name || plainText(field).startsWith(`${name}[`))
       .map(({ value }) => plainText(value))
   const argv = [...of('command'), ...of('args')]
-  const others = (entry?.fields ?? []).filter(
+  const remainingFields = (entry?.fields ?? []).filter(
     ({ field }) => !/^(?:command|args(?:\[\d+\])?|url)$/.test(plainText(field)),
   )
   return (
@@ -25,16 +25,16 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
         {t('servers.origin')}
         {entry !== undefined && (
           <small className={style.where}>
-            <Foreign text={foreign(placeOf(plainText(entry.file), entry.line))} most={160} inline />
+            <Foreign text={foreign(placeOf(plainText(entry.file), entry.line))} maxCharacters={160} inline />
           </small>
         )}
       </h3>
       {argv.length > 1 ? (
         <ol className={style.argv}>
-          {argv.map((one, n) => (
+          {argv.map((argument, n) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: parts of one command have no other identity
             <li key={n}>
-              <Foreign text={foreign(one)} />
+              <Foreign text={foreign(argument)} />
             </li>
           ))}
         </ol>
@@ -43,18 +43,18 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
           <Foreign text={row.origin} />
         </div>
       )}
-      {others.length > 0 && (
+      {remainingFields.length > 0 && (
         <ul className={style.items}>
-          {others.map(({ field, value, file, line }) => (
+          {remainingFields.map(({ field, value, file, line }) => (
             <li key={plainText(field)}>
               <code>
                 <Foreign text={field} inline />
               </code>
               <span className={style.grow}>
-                <Foreign text={value} most={200} inline />
+                <Foreign text={value} maxCharacters={200} inline />
               </span>
               <span className={style.where}>
-                <Foreign text={foreign(placeOf(plainText(file), line))} most={80} inline />
+                <Foreign text={foreign(placeOf(plainText(file), line))} maxCharacters={80} inline />
               </span>
             </li>
           ))}
@@ -63,7 +63,7 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
       {entry?.overridden.map(({ file, line }) => (
         <p key={plainText(file)} className={style.quiet}>
           {t('servers.overrides')}{' '}
-          <Foreign text={foreign(placeOf(plainText(file), line))} most={160} inline />
+          <Foreign text={foreign(placeOf(plainText(file), line))} maxCharacters={160} inline />
         </p>
       ))}
     </section>

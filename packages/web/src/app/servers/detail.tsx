@@ -1,7 +1,7 @@
 import { CircleCheck, CircleMinus, CircleX, Info } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
@@ -17,18 +17,18 @@ import { FoldersPart, SamplingPart, TrustPart } from './parts.tsx'
 import style from './servers.module.css'
 import { offersOf, type ServerRow, useRemedy } from './state.tsx'
 
-/** Everything about one server, and every act on it. */
+/** The details of one server, and every action on it. */
 export function ServerDetail({ name, row }: { name: string; row: ServerRow }): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()
   const { client } = useHost()
   const { connection } = row
-  const act = useAct(useRemedy(name))
-  const signOut = useAct(() => client.call('logins.signOut', { server: name }))
+  const action = useAction(useRemedy(name))
+  const signOut = useAction(() => client.call('logins.signOut', { server: name }))
   const [isSwitching, setSwitching] = useState(false)
   const isOff = connection.state === 'disabled'
   const isRemote = /^https?:/.test(plainText(row.origin))
-  const error = act.error ?? signOut.error
+  const error = action.error ?? signOut.error
   return (
     <div className={screen.stack}>
       <Link href={routes.servers.to()} className={screen.back ?? ''}>
@@ -54,22 +54,22 @@ export function ServerDetail({ name, row }: { name: string; row: ServerRow }): R
       )}
       <div className={style.acts}>
         {!isOff && (
-          <Button small isOff={act.isRunning} onClick={() => act.run('reconnect')} data-act="restart">
+          <Button small isOff={action.isRunning} onClick={() => action.run('reconnect')} data-act="restart">
             {t(connection.state === 'ready' ? 'remedy.restart' : 'remedy.reconnect')}
           </Button>
         )}
         {connection.state === 'needs-sign-in' && (
-          <Button small look="primary" isOff={act.isRunning} onClick={() => act.run('signIn')}>
+          <Button small look="primary" isOff={action.isRunning} onClick={() => action.run('signIn')}>
             {t('remedy.signIn')}
           </Button>
         )}
         {connection.state === 'needs-approval' && (
-          <Button small look="primary" isOff={act.isRunning} onClick={() => act.run('start')}>
+          <Button small look="primary" isOff={action.isRunning} onClick={() => action.run('start')}>
             {t('remedy.start')}
           </Button>
         )}
         {!isOff && (
-          <Button small isOff={act.isRunning} onClick={() => act.run('examine')} data-act="examine">
+          <Button small isOff={action.isRunning} onClick={() => action.run('examine')} data-act="examine">
             {t('remedy.examine')}
           </Button>
         )}
@@ -96,7 +96,7 @@ export function ServerDetail({ name, row }: { name: string; row: ServerRow }): R
       </div>
       {error !== undefined && <ErrorNote error={error} />}
       {isSwitching && <Switching server={name} isOff={isOff} onClose={() => setSwitching(false)} />}
-      <Examination server={name} />
+      <Diagnosis server={name} />
       <dl className={screen.facts}>
         {connection.state === 'ready' && (
           <>
@@ -143,7 +143,7 @@ function Switching({
   const t = useText()
   const { client } = useHost()
   const plan = useRead('config.plan', { kind: 'enable', server, enabled: isOff })
-  const write = useAct(async (id: string) => {
+  const write = useAction(async (id: string) => {
     await client.call('config.write', { id })
     onClose()
   })
@@ -161,7 +161,7 @@ function Switching({
             {lines.map(([sign, line], n) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one change have no other identity
               <div key={n} className={sign === '-' ? uiStyle.danger : sign === '+' ? uiStyle.ok : undefined}>
-                {sign} <Foreign text={foreign(line)} most={400} />
+                {sign} <Foreign text={foreign(line)} maxCharacters={400} />
               </div>
             ))}
           </pre>
@@ -186,20 +186,27 @@ function Switching({
   )
 }
 
-/** The lines that differ, with two lines around them. Both texts are the same before and after one place. */
+/** The lines that differ, with two lines of context. Assumes one contiguous change. */
 export function changedLines(before: string, after: string): [sign: ' ' | '-' | '+', line: string][] {
-  const [was, is] = [before.split('\n'), after.split('\n')]
+  const [beforeLines, afterLines] = [before.split('\n'), after.split('\n')]
   let from = 0
-  while (from < was.length && from < is.length && was[from] === is[from]) from += 1
+  while (from < beforeLines.length && from < afterLines.length && beforeLines[from] === afterLines[from])
+    from += 1
   let rest = 0
-  while (rest < was.length - from && rest < is.length - from && was.at(-1 - rest) === is.at(-1 - rest))
+  while (
+    rest < beforeLines.length - from &&
+    rest < afterLines.length - from &&
+    beforeLines.at(-1 - rest) === afterLines.at(-1 - rest)
+  )
     rest += 1
-  const around = 2
+  const contextLines = 2
   return [
-    ...was.slice(Math.max(0, from - around), from).map((line) => [' ', line] as [' ', string]),
-    ...was.slice(from, was.length - rest).map((line) => ['-', line] as ['-', string]),
-    ...is.slice(from, is.length - rest).map((line) => ['+', line] as ['+', string]),
-    ...is.slice(is.length - rest, is.length - rest + around).map((line) => [' ', line] as [' ', string]),
+    ...beforeLines.slice(Math.max(0, from - contextLines), from).map((line) => [' ', line] as [' ', string]),
+    ...beforeLines.slice(from, beforeLines.length - rest).map((line) => ['-', line] as ['-', string]),
+    ...afterLines.slice(from, afterLines.length - rest).map((line) => ['+', line] as ['+', string]),
+    ...afterLines
+      .slice(afterLines.length - rest, afterLines.length - rest + contextLines)
+      .map((line) => [' ', line] as [' ', string]),
   ]
 }
 
@@ -210,8 +217,8 @@ const outcomes = {
   skipped: { tone: 'off', Icon: CircleMinus },
 } as const
 
-/** The steps of the last examination so far, with what to do about each. */
-function Examination({ server }: { server: string }): ReactNode {
+/** The steps of the last diagnosis, with the suggested fixes of each. */
+function Diagnosis({ server }: { server: string }): ReactNode {
   const t = useText()
   const { duration } = useFormat()
   const runs = useTopic('runs')
@@ -231,10 +238,10 @@ function Examination({ server }: { server: string }): ReactNode {
                 {t(`step.name.${step}`)}
               </Lamp>
               <span className={screen.muted}>
-                <HostText text={message} most={400} inline />
+                <HostText text={message} maxCharacters={400} inline />
                 {advice !== undefined && (
                   <div>
-                    <HostText text={advice} most={400} inline />
+                    <HostText text={advice} maxCharacters={400} inline />
                   </div>
                 )}
                 {fixes !== undefined && <Fixes fixes={fixes} page={server} />}
@@ -263,7 +270,7 @@ function Newest({ server }: { server: string }): ReactNode {
             <Link href={routes.activity.to(row.id)} className={screen.row ?? ''}>
               <span className={screen.muted}>{clock(row.at)}</span>
               <span className={`${screen.grow} ${screen.muted}`}>
-                <Summary of={{ ...row, summary: plainText(row.summary) }} most={120} />
+                <Summary event={{ ...row, summary: plainText(row.summary) }} maxCharacters={120} />
               </span>
               <span className={row.outcome === 'error' ? uiStyle.danger : screen.muted}>
                 {outcome(row.outcome)}

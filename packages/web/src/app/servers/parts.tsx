@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign, HostText } from '../text/foreign.tsx'
@@ -8,13 +8,13 @@ import { folderOf } from '../text/pieces.ts'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './servers.module.css'
 
-/** What the server says about itself, compared with what was agreed to. */
+/** The definitions of a server, compared with the accepted ones. */
 export function TrustPart({ server }: { server: string }): ReactNode {
   const t = useText()
   const { client } = useHost()
   const { data: trust, refetch } = useRead('trust.get', { server })
-  const act = useAct(async (verdict: 'accept' | 'block', at: number) => {
-    const item = trust?.items[at]
+  const action = useAction(async (verdict: 'accept' | 'block', index: number) => {
+    const item = trust?.items[index]
     if (item === undefined) return
     const items = [{ what: item.what, name: plainText(item.name) }]
     await client.call(`trust.${verdict}`, { server, items })
@@ -23,9 +23,11 @@ export function TrustPart({ server }: { server: string }): ReactNode {
   if (trust === undefined) return null
   const listed = trust.items.filter((item) => item.listed)
   const pinned = listed.filter(({ state }) => state === 'pinned')
-  // Nothing is known of a server that never answered.
+  // A server that never answered has no definitions.
   if (trust.items.length === 0 && trust.findings.length === 0) return null
-  const out = trust.items.flatMap((item, at) => (item.state === 'pinned' ? [] : [{ item, at }]))
+  const changedItems = trust.items.flatMap((item, index) =>
+    item.state === 'pinned' ? [] : [{ item, at: index }],
+  )
   return (
     <section className={style.part} aria-label={t('servers.trust')}>
       <h3>
@@ -41,18 +43,18 @@ export function TrustPart({ server }: { server: string }): ReactNode {
         </Note>
       ))}
       <ul className={style.items}>
-        {out.map(({ item, at }) => (
+        {changedItems.map(({ item, at: index }) => (
           <li key={`${item.what} ${plainText(item.name)}`}>
             <span className={style.grow}>
-              {t(`drift.what.${item.what}`)} <Foreign text={item.name} most={80} inline />
+              {t(`drift.what.${item.what}`)} <Foreign text={item.name} maxCharacters={80} inline />
             </span>
             <span className={uiStyle.warn}>{t(`trust.${item.state}`)}</span>
             <span className={style.acts}>
-              <Button small isOff={act.isRunning} onClick={() => act.run('accept', at)}>
+              <Button small isOff={action.isRunning} onClick={() => action.run('accept', index)}>
                 {t('trust.accept')}
               </Button>
               {item.state !== 'blocked' && (
-                <Button small isOff={act.isRunning} onClick={() => act.run('block', at)}>
+                <Button small isOff={action.isRunning} onClick={() => action.run('block', index)}>
                   {t('drift.block')}
                 </Button>
               )}
@@ -60,18 +62,18 @@ export function TrustPart({ server }: { server: string }): ReactNode {
           </li>
         ))}
       </ul>
-      {act.error !== undefined && <ErrorNote error={act.error} />}
+      {action.error !== undefined && <ErrorNote error={action.error} />}
     </section>
   )
 }
 
-/** The folders that the server sees, would be asked about, or does not get. */
+/** The folders that a server sees, that need consent, or that are denied. */
 export function FoldersPart({ server }: { server: string }): ReactNode {
   const t = useText()
   const { client } = useHost()
   const { data, refetch } = useRead('roots.servers', {})
-  const roots = data?.find((one) => one.server === server)
-  const act = useAct(async (method: 'roots.allow' | 'roots.deny' | 'roots.forget') => {
+  const roots = data?.find((entry) => entry.server === server)
+  const action = useAction(async (method: 'roots.allow' | 'roots.deny' | 'roots.forget') => {
     await client.call(method, { server })
     refetch()
   })
@@ -92,7 +94,7 @@ export function FoldersPart({ server }: { server: string }): ReactNode {
                 </>
               )}
               <span className={style.where}>
-                <Foreign text={foreign(folderOf(plainText(uri)))} most={200} inline />
+                <Foreign text={foreign(folderOf(plainText(uri)))} maxCharacters={200} inline />
               </span>
             </span>
           </li>
@@ -101,68 +103,68 @@ export function FoldersPart({ server }: { server: string }): ReactNode {
       {roots.state !== 'off' && (
         <div className={style.acts}>
           {roots.state !== 'allowed' && (
-            <Button small isOff={act.isRunning} onClick={() => act.run('roots.allow')}>
+            <Button small isOff={action.isRunning} onClick={() => action.run('roots.allow')}>
               {t('roots.allowAll')}
             </Button>
           )}
           {roots.state !== 'denied' && (
-            <Button small isOff={act.isRunning} onClick={() => act.run('roots.deny')}>
+            <Button small isOff={action.isRunning} onClick={() => action.run('roots.deny')}>
               {t('roots.deny')}
             </Button>
           )}
           {roots.state !== 'ask' && (
-            <Button small look="quiet" isOff={act.isRunning} onClick={() => act.run('roots.forget')}>
+            <Button small look="quiet" isOff={action.isRunning} onClick={() => action.run('roots.forget')}>
               {t('roots.ask')}
             </Button>
           )}
         </div>
       )}
-      {act.error !== undefined && <ErrorNote error={act.error} />}
+      {action.error !== undefined && <ErrorNote error={action.error} />}
     </section>
   )
 }
 
-/** What the server may ask of the person's model, what it has used, and which reviews are skipped. */
+/** The sampling limits of a server, its usage, and which reviews are skipped. */
 export function SamplingPart({ server }: { server: string }): ReactNode {
   const t = useText()
   const { number, compact } = useFormat()
   const { client } = useHost()
-  const usage = useRead('sampling.usage', {}).data?.find((one) => one.server === server)
+  const usage = useRead('sampling.usage', {}).data?.find((entry) => entry.server === server)
   const grants = useRead('sampling.grants', {})
-  const own = grants.data?.filter((grant) => grant.server === server) ?? []
-  if (usage === undefined && own.length === 0) return null
+  const serverGrants = grants.data?.filter((grant) => grant.server === server) ?? []
+  if (usage === undefined && serverGrants.length === 0) return null
   const bars =
     usage === undefined
       ? []
       : [
-          { name: 'requests', used: usage.requests, most: usage.limits.requestsPerMinute },
-          { name: 'tokens', used: usage.tokens, most: usage.limits.tokensPerDay },
-          { name: 'auto', used: usage.autoTokens, most: usage.limits.autoTokensPerDay },
+          { name: 'requests', used: usage.requests, limit: usage.limits.requestsPerMinute },
+          { name: 'tokens', used: usage.tokens, limit: usage.limits.tokensPerDay },
+          { name: 'auto', used: usage.autoTokens, limit: usage.limits.autoTokensPerDay },
         ]
   return (
     <section className={style.part} aria-label={t('servers.sampling')}>
       <h3>{t('servers.sampling')}</h3>
       <dl className={style.budget}>
-        {bars.map(({ name, used, most }) => (
+        {bars.map(({ name, used, limit }) => (
           <div key={name} className={style.budgetRow}>
             <dt>{t(`servers.budget.${name}`)}</dt>
             <dd>
               <meter
                 min={0}
-                max={most}
-                high={most * 0.8}
+                max={limit}
+                high={limit * 0.8}
                 value={used}
                 aria-label={t(`servers.budget.${name}`)}
               />
             </dd>
             <dd>
-              {number(used)} / {compact(most)}
+              {number(used)} / {compact(limit)}
             </dd>
           </div>
         ))}
       </dl>
       <ul className={style.items}>
-        {own.map(({ id, stage, scope }) => (
+        {serverGrants.map(({ id, stage, scope }) => (
           <li key={`${stage} ${scope}`}>
             <span className={style.grow}>{t(`servers.passes.${stage}`)}</span>
             {id !== undefined && (

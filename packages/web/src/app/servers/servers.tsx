@@ -1,7 +1,7 @@
 import type { Fix } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useNow, useRead, useTopic } from '../data/host.tsx'
+import { useAction, useNow, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -23,7 +23,7 @@ const belongs: { readonly [V in View]: (row: ServerRow) => boolean } = {
   asleep: ({ connection: { state } }) => state === 'asleep' || state === 'disabled',
 }
 
-/** Every server as a row with its state, the reason and one remedy. */
+/** The list of servers, each with its state, the reason and one remedy. */
 export default function Servers({ server }: { server?: string }): ReactNode {
   const t = useText()
   const { number } = useFormat()
@@ -53,9 +53,9 @@ export default function Servers({ server }: { server?: string }): ReactNode {
           )}
           <Views
             label={t('servers.views')}
-            views={(['all', 'wrong', 'asleep'] as const).map((one) => [
-              one,
-              t(`servers.view.${one}`, { count: count(one) }),
+            views={(['all', 'wrong', 'asleep'] as const).map((name) => [
+              name,
+              t(`servers.view.${name}`, { count: count(name) }),
             ])}
             value={view}
             onChange={setView}
@@ -85,12 +85,12 @@ export default function Servers({ server }: { server?: string }): ReactNode {
   )
 }
 
-/** The name of the secret that a server lacks: without it, starting the server again changes nothing. */
+/** The name of a missing secret; without it, restarting the server has no effect. */
 function secretIn(fixes: Wire<readonly Fix[]>): string | undefined {
   return plain<readonly Fix[]>(fixes).find((fix) => fix.action === 'set-secret')?.name
 }
 
-/** What to do first: add a server, or take those that other applications know. */
+/** Shown without servers: add one, or import those of other applications. */
 function NoServers(): ReactNode {
   const t = useText()
   const discovered = useRead('config.found', {}).data ?? []
@@ -111,7 +111,7 @@ function NoServers(): ReactNode {
   )
 }
 
-/** Rows of the right height until the servers are known. */
+/** Placeholder rows until the servers are loaded. */
 function Loading(): ReactNode {
   return (
     <div className={screen.pane} aria-busy="true">
@@ -127,7 +127,7 @@ function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: bool
   const { age } = useFormat()
   const now = useNow(10_000)
   const { connection, quarantined } = row
-  const act = useAct(useRemedy(name))
+  const remedyAction = useAction(useRemedy(name))
   const remedy = remedies[connection.state]
   const secret = 'fixes' in connection ? secretIn(connection.fixes) : undefined
   const reason = 'reason' in connection ? connection.reason : undefined
@@ -158,19 +158,19 @@ function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: bool
           </Link>
         )}
         {secret === undefined && remedy !== undefined && (
-          <Button small isOff={act.isRunning} onClick={() => act.run(remedy)}>
+          <Button small isOff={remedyAction.isRunning} onClick={() => remedyAction.run(remedy)}>
             {t(`remedy.${remedy}`)}
           </Button>
         )}
       </span>
       {!isQuiet && reason !== undefined && (
         <span className={style.reason}>
-          <HostText text={reason} most={240} inline />
+          <HostText text={reason} maxCharacters={240} inline />
         </span>
       )}
-      {act.error !== undefined && (
+      {remedyAction.error !== undefined && (
         <span className={style.reason}>
-          <ErrorNote error={act.error} />
+          <ErrorNote error={remedyAction.error} />
         </span>
       )}
     </li>

@@ -9,7 +9,7 @@ export type ServerRow =
 
 export type State = ConnectionState['state']
 
-/** What puts a server right, where one act does. */
+/** The remedy for each state that one action can fix. */
 export const remedies: { readonly [S in State]?: 'reconnect' | 'signIn' | 'examine' | 'start' } = {
   degraded: 'reconnect',
   reconnecting: 'reconnect',
@@ -21,7 +21,7 @@ export const remedies: { readonly [S in State]?: 'reconnect' | 'signIn' | 'exami
 
 export type Remedy = 'reconnect' | 'signIn' | 'examine' | 'start'
 
-/** States in which something has to be done, or to be looked at. */
+/** States that need attention. */
 export const wrongStates: ReadonlySet<State> = new Set([
   'degraded',
   'reconnecting',
@@ -30,7 +30,7 @@ export const wrongStates: ReadonlySet<State> = new Set([
   'failed',
 ])
 
-/** Does what puts a server right; resolves once it is done. */
+/** A function that applies a remedy to a server; resolves once it is applied. */
 export function useRemedy(name: string): (kind: Remedy) => Promise<unknown> {
   const { client } = useHost()
   return useCallback(
@@ -44,13 +44,13 @@ export function useRemedy(name: string): (kind: Remedy) => Promise<unknown> {
   )
 }
 
-/** How much of each kind a server offers; empty where nothing is known. */
+/** The number of tools, prompts and resources of a server as a text; empty if unknown. */
 export function offersOf(t: ReturnType<typeof useText>, row: ServerRow): string {
   return (
     (['tools', 'prompts', 'resources', 'templates'] as const)
       .flatMap((kind) => (row[kind] > 0 ? [t(`offers.${kind}`, { count: row[kind] })] : []))
       // Each is kept on one line.
-      .map((one) => one.replaceAll(' ', '\u00a0'))
+      .map((part) => part.replaceAll(' ', '\u00a0'))
       .join(' · ')
   )
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useState } from 'react'
-import { useAct, useRead, useTopic } from '../data/host.tsx'
+import { useAction, useRead, useTopic } from '../data/host.tsx'
 import { type Language, languages, setLanguage, useFormat, useLanguage, useText } from '../i18n/i18n.ts'
 import { ClientName, Foreign, HostText } from '../text/foreign.tsx'
 import { foreign, plainText } from '../text/foreign-type.ts'
@@ -13,7 +13,7 @@ const themes = ['system', 'light', 'dark'] as const
 const isLanguage = (value: string): value is Language => Object.hasOwn(languages, value)
 
 /** Language and theme of the page. */
-export function Look(): ReactNode {
+export function Appearance(): ReactNode {
   const t = useText()
   const language = useLanguage()
   const [theme, setTheme] = useState(() => localStorage.getItem('jackfield.theme') ?? 'system')
@@ -54,9 +54,9 @@ export function Look(): ReactNode {
               }
             }}
           >
-            {themes.map((one) => (
-              <option key={one} value={one}>
-                {t(`theme.${one}`)}
+            {themes.map((option) => (
+              <option key={option} value={option}>
+                {t(`theme.${option}`)}
               </option>
             ))}
           </select>
@@ -118,7 +118,7 @@ function Sessions(): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()
   const { data, error, refetch } = useQuery({ queryKey: ['sessions'], queryFn: readSessions })
-  const end = useAct(
+  const end = useAction(
     useCallback(
       async (id: string) => {
         await endSession(id)
@@ -127,7 +127,7 @@ function Sessions(): ReactNode {
       [refetch],
     ),
   )
-  const out = useAct(logOut)
+  const out = useAction(logOut)
   const problem = error ?? end.error ?? out.error
   return (
     <section className={screen.section}>

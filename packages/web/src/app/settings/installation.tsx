@@ -2,7 +2,7 @@ import type { ConfigPlan, ReviewedInstallation } from '@jackfield/host/browser'
 import { type ReactNode, useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { PlanFacts } from '../config/change.tsx'
-import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -14,7 +14,7 @@ import style from './settings.module.css'
 
 type Need = ReviewedInstallation['needs'][number]
 
-/** What a server of the registry would run, what it needs, and what is written, before it is installed. */
+/** The review of a server of the registry before it is installed: its command, its inputs, and the change of the file. */
 export function Installation({ published }: { published: string }): ReactNode {
   const t = useText()
   const [name, setName] = useState<string>()
@@ -63,8 +63,8 @@ function Review({
         ? (values[id] ?? '') === ''
         : (secrets[id] ?? '') === '' && !stored.has(secret),
   )
-  const given = useMemo(() => valuesOf(review, values, secrets), [review, values, secrets])
-  const later = useDeferredValue(JSON.stringify(given))
+  const enteredValues = useMemo(() => valuesOf(review, values, secrets), [review, values, secrets])
+  const later = useDeferredValue(JSON.stringify(enteredValues))
   const isWhole = needs.every(
     ({ id, secret, required }) => secret !== undefined || !required || (values[id] ?? '') !== '',
   )
@@ -74,17 +74,17 @@ function Review({
     { enabled: isWhole && !review.isKnown },
   )
   const plan: Wire<ConfigPlan> | undefined = isWhole ? preview.data : undefined
-  const install = useAct(
+  const install = useAction(
     useCallback(async () => {
       const server = await client.call('installs.install', {
         id: review.id,
-        values: given,
+        values: enteredValues,
         secrets: Object.fromEntries(Object.entries(secrets).filter(([, value]) => value !== '')),
         hash: plan?.hash === null || plan === undefined ? null : plainText(plan.hash),
       })
       setSecrets({})
       navigate(routes.server.to(server))
-    }, [client, review.id, given, secrets, plan, navigate]),
+    }, [client, review.id, enteredValues, secrets, plan, navigate]),
   )
   const isReady = missing.length === 0 && plan !== undefined && !review.isKnown && !install.isRunning
   return (
@@ -104,12 +104,12 @@ function Review({
           {review.repository !== undefined && (
             <>
               {' · '}
-              <Foreign text={review.repository} most={120} inline />
+              <Foreign text={review.repository} maxCharacters={120} inline />
             </>
           )}
         </p>
         <p>
-          <Foreign text={review.description} most={600} />
+          <Foreign text={review.description} maxCharacters={600} />
         </p>
       </header>
       {review.status === foreign('deprecated') && <Note tone="warn">{t('registry.deprecated')}</Note>}
@@ -146,7 +146,7 @@ function Review({
                 <Foreign text={name} inline />
               </dt>
               <dd className={style.code}>
-                <Foreign text={value} most={200} inline />
+                <Foreign text={value} maxCharacters={200} inline />
               </dd>
             </div>
           ))}
@@ -211,20 +211,20 @@ function Review({
   )
 }
 
-/** What was typed; a secret that is typed or stored has an empty value, in whose place its name is written. */
+/** The entered values. A secret that was entered or is stored has an empty value; the file gets its name instead. */
 function valuesOf(
   review: Wire<ReviewedInstallation>,
   values: Readonly<Record<string, string>>,
   secrets: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const stored = new Set(review.stored.map(plainText))
-  const isGiven = ({ id, secret }: Need): boolean =>
+  const isProvided = ({ id, secret }: Need): boolean =>
     secret !== undefined && ((secrets[id] ?? '') !== '' || stored.has(secret))
   return {
     ...Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')),
     ...Object.fromEntries(
       plain<readonly Need[]>(review.needs)
-        .filter(isGiven)
+        .filter(isProvided)
         .map(({ id }) => [id, '']),
     ),
   }
@@ -256,7 +256,7 @@ function NeedField({
         <>
           {description !== undefined && (
             <div>
-              <Foreign text={foreign(description)} most={300} />
+              <Foreign text={foreign(description)} maxCharacters={300} />
             </div>
           )}
           {secret !== undefined && t(isStored ? 'registry.secretStored' : 'registry.secret')}
@@ -273,9 +273,9 @@ function NeedField({
             onChange={({ target }) => onChange(target.value)}
           >
             <option value="" />
-            {choices.map((one) => (
-              <option key={one} value={one}>
-                {one}
+            {choices.map((choice) => (
+              <option key={choice} value={choice}>
+                {choice}
               </option>
             ))}
           </select>

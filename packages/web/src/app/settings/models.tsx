@@ -2,7 +2,7 @@ import type { ModelTest } from '@jackfield/host/browser'
 import { CircleCheck, CircleMinus, Star } from 'lucide-react'
 import { type ReactNode, useCallback, useState } from 'react'
 import { ChangeReview, useChange } from '../config/change.tsx'
-import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
@@ -47,7 +47,7 @@ export function Models(): ReactNode {
         <p className={screen.muted}>{t('models.providersMean')}</p>
         <ul className={screen.rows}>
           {info?.providers.map(({ provider, keys, address, set, isReady }) => {
-            const isSet = (name: unknown): boolean => set.some((one) => one === name)
+            const isSet = (name: unknown): boolean => set.some((fieldName) => fieldName === name)
             const shown = [...keys, address]
             return (
               <li key={plainText(provider)} className={style.provider}>
@@ -98,7 +98,7 @@ function ModelRow({
   const { client } = useHost()
   const [answer, setAnswer] = useState<Wire<ModelTest>>()
   const { id, isLanguageModel, contextTokens } = model
-  const test = useAct(
+  const test = useAction(
     useCallback(async () => {
       setAnswer(undefined)
       setAnswer(wire(await client.call('models.test', { id })))
@@ -132,7 +132,7 @@ function ModelRow({
         <span className={style.whole} role="status">
           <Note tone="ok">
             {t('models.answered', { time: duration(answer.durationMs) })}{' '}
-            <Foreign text={answer.text} most={400} />
+            <Foreign text={answer.text} maxCharacters={400} />
             {answer.usage !== undefined && (
               <span className={screen.muted}>
                 {' '}

@@ -12,15 +12,15 @@ import { Button, Field, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { Installation } from './installation.tsx'
 import style from './settings.module.css'
 
-const ways = ['registry', 'command', 'import'] as const
-type Way = (typeof ways)[number]
+const methods = ['registry', 'command', 'import'] as const
+type Method = (typeof methods)[number]
 
 /** Adds servers: from the registry, by a command or an address, or those that other applications know. */
 export default function RegistrySection({ name }: { name?: string }): ReactNode {
   const t = useText()
   const search = useSearch()
-  const [way, setWay] = useState<Way>(
-    () => ways.find((one) => one === new URLSearchParams(search).get('way')) ?? 'registry',
+  const [method, setMethod] = useState<Method>(
+    () => methods.find((name) => name === new URLSearchParams(search).get('way')) ?? 'registry',
   )
   const discovered = useRead('config.found', {}).data?.filter(({ isKnown }) => !isKnown)
   const isChangeable = useRead('config.view', {}).error === null
@@ -31,15 +31,15 @@ export default function RegistrySection({ name }: { name?: string }): ReactNode 
       <p className={screen.muted}>{t('registry.mean')}</p>
       <Views
         label={t('servers.add')}
-        views={ways.map(
-          (one) => [one, t(`registry.way.${one}`, { count: discovered?.length ?? 0 })] as const,
+        views={methods.map(
+          (name) => [name, t(`registry.way.${name}`, { count: discovered?.length ?? 0 })] as const,
         )}
-        value={way}
-        onChange={setWay}
+        value={method}
+        onChange={setMethod}
       />
-      {way === 'registry' && <Finder />}
-      {way === 'command' && <ByCommand />}
-      {way === 'import' && <Import />}
+      {method === 'registry' && <Finder />}
+      {method === 'command' && <ByCommand />}
+      {method === 'import' && <Import />}
     </>
   )
 }
@@ -47,7 +47,7 @@ export default function RegistrySection({ name }: { name?: string }): ReactNode 
 function Finder(): ReactNode {
   const t = useText()
   const [typed, setTyped] = useState('')
-  const [words, setWords] = useState<string>()
+  const [searchText, setSearchText] = useState<string>()
   const [cursors, setCursors] = useState<readonly string[]>([])
   return (
     <>
@@ -55,7 +55,7 @@ function Finder(): ReactNode {
         className={style.inline}
         onSubmit={(event) => {
           event.preventDefault()
-          setWords(typed.trim())
+          setSearchText(typed.trim())
           setCursors([])
         }}
       >
@@ -75,12 +75,12 @@ function Finder(): ReactNode {
           {t('registry.find')}
         </Button>
       </form>
-      {words !== undefined && (
+      {searchText !== undefined && (
         <ul className={screen.rows} aria-label={t('registry.results')}>
           {[undefined, ...cursors].map((cursor, n) => (
             <Page
               key={cursor ?? 'first'}
-              words={words}
+              words={searchText}
               {...(cursor !== undefined && { cursor })}
               isLast={n === cursors.length}
               onMore={(next) => setCursors([...cursors, next])}
@@ -128,23 +128,23 @@ function Page({
           <li key={`${name} ${plainText(server.version)}`}>
             <Link className={`${screen.row} ${style.result}`} href={routes.registryServer.to(name)}>
               <span className={style.resultName}>
-                <Foreign text={server.title ?? server.name} most={80} inline />
+                <Foreign text={server.title ?? server.name} maxCharacters={80} inline />
                 {server.title !== undefined && (
                   <span className={style.code}>
-                    <Foreign text={server.name} most={120} inline />
+                    <Foreign text={server.name} maxCharacters={120} inline />
                   </span>
                 )}
               </span>
               <span className={`${screen.grow} ${screen.muted}`}>
-                <Foreign text={server.description} most={200} inline />
+                <Foreign text={server.description} maxCharacters={200} inline />
               </span>
               <span className={screen.muted}>
-                <Foreign text={server.version} most={40} inline />
+                <Foreign text={server.version} maxCharacters={40} inline />
               </span>
               <span className={style.tags}>
                 {server.kinds.map((kind) => (
                   <span key={plainText(kind)} className={style.tag}>
-                    <Foreign text={kind} most={40} inline />
+                    <Foreign text={kind} maxCharacters={40} inline />
                   </span>
                 ))}
               </span>
@@ -169,10 +169,10 @@ function ByCommand(): ReactNode {
   const [, navigate] = useLocation()
   const [name, setName] = useState('')
   const [kind, setKind] = useState<'command' | 'url'>('command')
-  const [words, setWords] = useState('')
+  const [commandLine, setCommandLine] = useState('')
   const [url, setUrl] = useState('')
   const change = useChange(() => navigate(routes.server.to(name.trim())))
-  const [command, ...args] = words.split('\n').filter((word) => word !== '')
+  const [command, ...args] = commandLine.split('\n').filter((word) => word !== '')
   const entry =
     kind === 'url'
       ? URL.canParse(url)
@@ -212,8 +212,8 @@ function ByCommand(): ReactNode {
               rows={4}
               placeholder={'npx\n-y\n@scope/server'}
               spellCheck={false}
-              value={words}
-              onChange={({ target }) => setWords(target.value)}
+              value={commandLine}
+              onChange={({ target }) => setCommandLine(target.value)}
             />
           )}
         </Field>
@@ -256,47 +256,47 @@ export function Import(): ReactNode {
   const t = useText()
   const [, navigate] = useLocation()
   const { data } = useRead('config.found', {})
-  const [without, setWithout] = useState<ReadonlySet<string>>(new Set())
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
   const change = useChange(() => navigate(routes.servers.to()))
   if (data === undefined) return null
   const keyOf = ({ file, name }: (typeof data)[number]): string => `${plainText(file)} ${plainText(name)}`
-  const usable = data.filter(({ isKnown }) => !isKnown)
-  // Of one name in several applications, the first is proposed.
-  const first = new Map(usable.toReversed().map((one) => [plainText(one.name), keyOf(one)]))
-  const isChosen = (one: (typeof data)[number]): boolean => {
-    const key = keyOf(one)
-    return first.get(plainText(one.name)) === key ? !without.has(key) : without.has(key)
+  const importable = data.filter(({ isKnown }) => !isKnown)
+  // If several applications have a server of one name, the first is selected.
+  const first = new Map(importable.toReversed().map((entry) => [plainText(entry.name), keyOf(entry)]))
+  const isChosen = (entry: (typeof data)[number]): boolean => {
+    const key = keyOf(entry)
+    return first.get(plainText(entry.name)) === key ? !toggled.has(key) : toggled.has(key)
   }
-  const chosen = usable.filter(isChosen)
+  const chosen = importable.filter(isChosen)
   if (data.length === 0) return <p className={screen.muted}>{t('import.none')}</p>
   return (
     <>
       <p className={screen.muted}>{t('import.mean')}</p>
-      <ul className={screen.rows} aria-label={t('registry.way.import', { count: usable.length })}>
-        {data.map((one) => (
-          <li key={keyOf(one)} className={screen.row}>
+      <ul className={screen.rows} aria-label={t('registry.way.import', { count: importable.length })}>
+        {data.map((entry) => (
+          <li key={keyOf(entry)} className={screen.row}>
             <label className={`${screen.grow} ${style.choice}`}>
               <input
                 type="checkbox"
-                disabled={one.isKnown}
-                checked={!one.isKnown && isChosen(one)}
+                disabled={entry.isKnown}
+                checked={!entry.isKnown && isChosen(entry)}
                 onChange={() => {
-                  const next = new Set(without)
-                  if (!next.delete(keyOf(one))) next.add(keyOf(one))
-                  setWithout(next)
+                  const next = new Set(toggled)
+                  if (!next.delete(keyOf(entry))) next.add(keyOf(entry))
+                  setToggled(next)
                   change.cancel()
                 }}
               />
               <span className={style.resultName}>
-                <Foreign text={one.name} inline />
+                <Foreign text={entry.name} inline />
                 <span className={style.code}>
-                  <Foreign text={one.origin} most={160} inline />
+                  <Foreign text={entry.origin} maxCharacters={160} inline />
                 </span>
               </span>
             </label>
             <span className={screen.muted}>
-              {one.isKnown && `${t('import.known')} · `}
-              <Foreign text={one.app} inline />
+              {entry.isKnown && `${t('import.known')} · `}
+              <Foreign text={entry.app} inline />
             </span>
           </li>
         ))}

@@ -1,7 +1,7 @@
 import type { Fix, MissingInput } from '@jackfield/host/browser'
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { rich, useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -22,7 +22,7 @@ export function Secrets(): ReactNode {
   const [edited, setEdited] = useState(() => query.get('name') ?? undefined)
   const [removing, setRemoving] = useState<string>()
   const changed = useCallback(() => queries.invalidateQueries({ queryKey: ['secrets'] }), [queries])
-  const remove = useAct(
+  const remove = useAction(
     useCallback(
       async (name: string) => {
         await client.call('secrets.remove', { name })
@@ -34,7 +34,7 @@ export function Secrets(): ReactNode {
   )
   const servers = useTopic('servers')
   const names = new Set(data?.secrets.map(({ name }) => plainText(name)))
-  const wanted = missingOf(servers, missing ?? []).filter(({ name }) => !names.has(name))
+  const unstored = missingValuesOf(servers, missing ?? []).filter(({ name }) => !names.has(name))
   return (
     <>
       <p className={screen.muted}>
@@ -42,11 +42,11 @@ export function Secrets(): ReactNode {
           rich(t, 'settings.secretsMean', { kind: <HostText text={data.kind} inline /> })}
       </p>
       {remove.error !== undefined && <ErrorNote error={remove.error} />}
-      {data?.secrets.length === 0 && wanted.length === 0 && (
+      {data?.secrets.length === 0 && unstored.length === 0 && (
         <p className={screen.muted}>{t('settings.noSecrets')}</p>
       )}
       <ul className={screen.rows} aria-label={t('settings.secrets')}>
-        {wanted.map(({ name, usedBy, description }) => (
+        {unstored.map(({ name, usedBy, description }) => (
           <SecretRow
             key={name}
             name={name}
@@ -80,23 +80,23 @@ export function Secrets(): ReactNode {
 
 type Servers = ReturnType<typeof useTopic<'servers'>>
 
-/** The values that servers lack, by name: inputs of their files, and secrets for want of which they failed. */
-function missingOf(
+/** The values that servers need, by name: inputs of their files, and secrets whose absence made them fail. */
+function missingValuesOf(
   servers: Servers,
   inputs: Wire<readonly MissingInput[]>,
 ): { name: string; usedBy: readonly string[]; description?: string }[] {
-  const needed = [...(servers ?? [])].flatMap(([server, { connection }]) =>
+  const fromFixes = [...(servers ?? [])].flatMap(([server, { connection }]) =>
     connection.state === 'failed'
       ? plain<readonly Fix[]>(connection.fixes).flatMap((fix) =>
           fix.action === 'set-secret' ? [{ name: fix.name, server, description: undefined }] : [],
         )
       : [],
   )
-  const asked = inputs.map(({ server, secret, input: { description } }) => ({
+  const fromInputs = inputs.map(({ server, secret, input: { description } }) => ({
     ...{ name: plainText(secret), server },
     description: description === undefined ? undefined : plainText(description),
   }))
-  return [...Map.groupBy([...asked, ...needed], ({ name }) => name)].map(([name, uses]) => {
+  return [...Map.groupBy([...fromInputs, ...fromFixes], ({ name }) => name)].map(([name, uses]) => {
     const description = uses.find((use) => use.description !== undefined)?.description
     return {
       name,
@@ -130,7 +130,7 @@ function SecretRow({
   onRemove?: (isSure: boolean) => void
 }): ReactNode {
   const t = useText()
-  /** The servers that ran when the value was replaced here, and since when: they have the earlier one. */
+  /** The servers that ran when the value was replaced, with their start times: until they restart they use the old value. */
   const [before, setBefore] = useState<ReadonlyMap<string, number>>(new Map())
   const running = usedBy.flatMap((server) => {
     const connection = servers?.get(server)?.connection
@@ -152,7 +152,7 @@ function SecretRow({
           {description !== undefined && (
             <>
               {' · '}
-              <Foreign text={foreign(description)} most={200} inline />
+              <Foreign text={foreign(description)} maxCharacters={200} inline />
             </>
           )}
         </span>
@@ -213,7 +213,7 @@ function Users({ names, servers }: { names: readonly string[]; servers: Servers 
 function RestartButton({ server }: { server: string }): ReactNode {
   const t = useText()
   const { client } = useHost()
-  const act = useAct(
+  const restart = useAction(
     useCallback(
       () => client.call('runs.start', { request: { kind: 'reconnect', server } }),
       [client, server],
@@ -221,15 +221,15 @@ function RestartButton({ server }: { server: string }): ReactNode {
   )
   return (
     <>
-      <Button small isOff={act.isRunning} onClick={() => act.run()} data-act="restart">
+      <Button small isOff={restart.isRunning} onClick={() => restart.run()} data-act="restart">
         {t('secrets.restart', { server })}
       </Button>
-      {act.error !== undefined && <ErrorNote error={act.error} />}
+      {restart.error !== undefined && <ErrorNote error={restart.error} />}
     </>
   )
 }
 
-/** A field for a value, which this component alone holds until it is stored. */
+/** An input for a value, which is kept in this component only until it is stored. */
 function SecretValue({ name, onDone }: { name: string; onDone: () => Promise<void> }): ReactNode {
   const t = useText()
   const { client } = useHost()
@@ -240,7 +240,7 @@ function SecretValue({ name, onDone }: { name: string; onDone: () => Promise<voi
   useEffect(() => {
     if (isNamed) form.current?.querySelector('input')?.focus()
   }, [isNamed])
-  const save = useAct(
+  const save = useAction(
     useCallback(async () => {
       await client.call('secrets.set', { name, value })
       setValue('')

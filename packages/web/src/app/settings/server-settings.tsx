@@ -1,7 +1,7 @@
 import type { ExplainedField } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { ChangeReview, Place, useChange } from '../config/change.tsx'
+import { ChangeReview, FileLocation, useChange } from '../config/change.tsx'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
@@ -12,7 +12,7 @@ import { StateLamp } from '../ui/state-lamp.tsx'
 import { Badge, Button, Empty, Field, Note, uiStyle } from '../ui/ui.tsx'
 import style from './settings.module.css'
 
-/** Every configured server: on or off, where each of its values is written, and its entry to be changed. */
+/** Every configured server: enabled or not, the origin of each value, and an editor for its entry. */
 export default function ServerSettings(): ReactNode {
   const t = useText()
   const { data, error } = useRead('config.view', {})
@@ -48,7 +48,7 @@ export default function ServerSettings(): ReactNode {
                 <Badge name={name} identity={row === undefined ? name : plainText(row.origin)} />
                 <span className={style.serverName}>
                   <bdi>{name}</bdi>
-                  <Place file={plainText(server.file)} line={server.line} />
+                  <FileLocation file={plainText(server.file)} line={server.line} />
                 </span>
                 <span className={style.state}>
                   {row !== undefined && <StateLamp state={row.connection.state} />}
@@ -85,7 +85,8 @@ export default function ServerSettings(): ReactNode {
                   <FieldTable fields={plain<ExplainedField[]>(server.fields)} />
                   {server.overridden.map((other) => (
                     <p key={`${plainText(other.file)} ${other.line}`} className={screen.muted}>
-                      {t('settings.overrides')} <Place file={plainText(other.file)} line={other.line} /> (
+                      {t('settings.overrides')}{' '}
+                      <FileLocation file={plainText(other.file)} line={other.line} /> (
                       {t(`layer.${other.layer}`)})
                     </p>
                   ))}
@@ -110,7 +111,7 @@ export default function ServerSettings(): ReactNode {
 
 const intoView = (element: HTMLElement | null): void => element?.scrollIntoView({ block: 'nearest' })
 
-/** Values with the place of each. */
+/** Fields with the file and line of each. */
 export function FieldTable({
   fields,
 }: {
@@ -135,10 +136,10 @@ export function FieldTable({
                 <Foreign text={foreign(field)} inline />
               </td>
               <td className={style.code}>
-                <Foreign text={foreign(value)} most={400} />
+                <Foreign text={foreign(value)} maxCharacters={400} />
               </td>
               <td>
-                <Place file={file} line={line} />
+                <FileLocation file={file} line={line} />
               </td>
             </tr>
           ))}

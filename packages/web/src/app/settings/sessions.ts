@@ -8,15 +8,15 @@ export interface Session {
   readonly isThis: boolean
 }
 
-/** The browsers of a person that are logged in. */
+/** The sessions of a user. */
 export interface Sessions {
   readonly sessions: readonly Session[]
-  /** Who signed in at the issuer, and for how long; undefined for the person whose machine this is. */
+  /** The user who signed in at the issuer; undefined on a local server. */
   readonly user?: string
   readonly hours?: number
 }
 
-/** The browsers that are logged in, this one among them. */
+/** Reads the sessions, including this one. */
 export async function readSessions(): Promise<Sessions> {
   const sessions: Sessions = await (await proven('GET', '/sessions')).json()
   return sessions
@@ -28,8 +28,8 @@ export async function endSession(id: string): Promise<void> {
 }
 
 /**
- * Logs this browser out; the server then closes its sockets with the code that asks for a login. Who signed in at an issuer goes
- * there to end that session, too.
+ * Logs this browser out; the server then closes its sockets with the code `loginNeeded`. After a sign-in at an issuer, the browser
+ * is sent there to end that session, too.
  */
 export async function logOut(): Promise<void> {
   const response = await proven('POST', '/logout')
@@ -39,7 +39,7 @@ export async function logOut(): Promise<void> {
   location.assign(next)
 }
 
-/** A request with both halves of the session. */
+/** Sends a request with both secrets of the session. */
 async function proven(method: string, path: string): Promise<Response> {
   const response = await fetch(path, { method, headers: { Authorization: `Bearer ${pageKey() ?? ''}` } })
   if (!response.ok) throw new Error((await response.text()).trim())

@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { useText } from '../i18n/i18n.ts'
 import { routes, type SettingsSection, settingsSections } from '../routes.ts'
 import { loaded } from '../ui/loaded.tsx'
-import { Folders, Look, Surfaces } from './general.tsx'
+import { Appearance, Folders, Surfaces } from './general.tsx'
 import { Models } from './models.tsx'
 import { Secrets } from './secrets.tsx'
 import style from './settings.module.css'
@@ -20,25 +20,25 @@ function showLink(link: HTMLAnchorElement | null): void {
 /** What the host has and how the page looks, one part at a time. */
 export default function SettingsScreen({ section, name }: { section: string; name?: string }): ReactNode {
   const t = useText()
-  const here = settingsSections.find((one) => one === section) ?? 'models'
+  const current = settingsSections.find((name) => name === section) ?? 'models'
   return (
     <div className={style.settings}>
       <nav className={style.nav} aria-label={t('nav.settings')}>
-        {settingsSections.map((one) => (
+        {settingsSections.map((name) => (
           <Link
-            key={one}
-            href={routes.setting.to(one)}
+            key={name}
+            href={routes.setting.to(name)}
             className={style.item ?? ''}
-            aria-current={one === here ? 'page' : undefined}
-            ref={one === here ? showLink : undefined}
+            aria-current={name === current ? 'page' : undefined}
+            ref={name === current ? showLink : undefined}
           >
-            {t(`settings.${one}`)}
+            {t(`settings.${name}`)}
           </Link>
         ))}
       </nav>
       <section className={style.content} aria-labelledby="settings-title">
-        <h2 id="settings-title">{t(`settings.${here}`)}</h2>
-        <Section section={here} {...(name !== undefined && { name })} />
+        <h2 id="settings-title">{t(`settings.${current}`)}</h2>
+        <Section section={current} {...(name !== undefined && { name })} />
       </section>
     </div>
   )
@@ -61,6 +61,6 @@ function Section({ section, name }: { section: SettingsSection; name?: string })
     case 'surfaces':
       return <Surfaces />
     case 'look':
-      return <Look />
+      return <Appearance />
   }
 }

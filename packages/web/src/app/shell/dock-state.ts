@@ -5,12 +5,12 @@ export type DockTab = (typeof dockTabs)[number]
 
 export type DockSection = 'attach' | 'tools' | 'folders'
 
-/** What is beside a screen: the waiting questions, what goes along with the conversation, and what happens. */
+/** The panel beside a screen with three tabs: open questions, context of the conversation, and activity. */
 export interface Dock {
   readonly isOpen: boolean
   readonly tab: DockTab
-  /** The part of the tab that is wanted. Another object with each wish. */
-  readonly wish: { readonly section: DockSection } | undefined
+  /** The section to focus. A new object for each request, so that the same section can be focused again. */
+  readonly focusRequest: { readonly section: DockSection } | undefined
   /** Opens a tab, or closes the dock where that tab is open. */
   toggle(tab?: DockTab): void
   show(tab: DockTab, section?: DockSection): void

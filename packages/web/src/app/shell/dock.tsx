@@ -19,10 +19,10 @@ const ContextPanel = loaded(() => import('../chat/context-panel.tsx'))
 /** Questions that are shown as cards; the others are in the inbox. */
 const maxCards = 20
 const maxLog = 60
-export const dockWidths = { least: 320, first: 376, most: 560 }
+export const dockWidths = { min: 320, default: 376, max: 560 }
 const step = 16
 
-/** What is beside a screen: a column, a drawer where the window is narrow, and a page where it is a phone's. */
+/** The dock: a column beside the screen, a drawer in a narrow window, a full page on a phone. */
 export function DockAside({
   open,
   conversation,
@@ -88,7 +88,7 @@ export function DockAside({
             <p className={style.quiet}>{t('dock.noConversation')}</p>
           ) : (
             <Part name={conversation}>
-              <ContextPanel key={conversation} conversation={conversation} wish={dock.wish} />
+              <ContextPanel key={conversation} conversation={conversation} focusRequest={dock.focusRequest} />
             </Part>
           ))}
         {dock.tab === 'log' && <Log />}
@@ -97,11 +97,11 @@ export function DockAside({
   )
 }
 
-/** The edge that makes the column wider: by dragging, or with the arrow keys. */
+/** The handle that resizes the dock by dragging or with the arrow keys. */
 function Edge({ width, onWidth }: { width: number; onWidth: (width: number) => void }): ReactNode {
   const t = useText()
-  const { least, most } = dockWidths
-  const set = (to: number): void => onWidth(Math.round(Math.max(least, Math.min(most, to))))
+  const { min, max } = dockWidths
+  const set = (to: number): void => onWidth(Math.round(Math.max(min, Math.min(max, to))))
   return (
     // biome-ignore lint/a11y/useSemanticElements: a line between two parts that is moved is no <hr>
     <div
@@ -109,8 +109,8 @@ function Edge({ width, onWidth }: { width: number; onWidth: (width: number) => v
       tabIndex={0}
       aria-orientation="vertical"
       aria-label={t('dock.width')}
-      aria-valuemin={least}
-      aria-valuemax={most}
+      aria-valuemin={min}
+      aria-valuemax={max}
       aria-valuenow={width}
       className={style.edge}
       onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
@@ -118,16 +118,16 @@ function Edge({ width, onWidth }: { width: number; onWidth: (width: number) => v
         if (event.currentTarget.hasPointerCapture(event.pointerId)) set(innerWidth - event.clientX)
       }}
       onKeyDown={(event) => {
-        const by = { ArrowLeft: step, ArrowRight: -step }[event.key]
-        if (by === undefined) return
+        const change = { ArrowLeft: step, ArrowRight: -step }[event.key]
+        if (change === undefined) return
         event.preventDefault()
-        set(width + by)
+        set(width + change)
       }}
     />
   )
 }
 
-/** The newest activities, those that run among them. */
+/** The newest activities, including running ones. */
 function Log(): ReactNode {
   const t = useText()
   const { time, duration } = useFormat()
@@ -143,7 +143,7 @@ function Log(): ReactNode {
             <Link href={routes.activity.to(row.id)}>
               <span className={style.at}>{time(row.at)}</span>
               <span className={style.what}>
-                <Summary of={{ ...row, summary: plainText(row.summary) }} most={120} />
+                <Summary event={{ ...row, summary: plainText(row.summary) }} maxCharacters={120} />
               </span>
               <span className={row.outcome === 'error' ? uiStyle.danger : style.at}>
                 {row.outcome === 'ok' && row.durationMs !== null

@@ -4,7 +4,7 @@ import type { Row } from '../questions/answer.ts'
 
 const storageKey = 'jackfield.notifications'
 
-/** What this browser allows: `on` and `off` are the person's choice, `denied` the browser's. */
+/** `on` and `off`: the choice of the user; `denied`: blocked by the browser. */
 export type NotificationState = 'on' | 'off' | 'denied' | 'missing'
 
 export function notificationState(): NotificationState {
@@ -13,7 +13,7 @@ export function notificationState(): NotificationState {
   return Notification.permission === 'granted' && localStorage.getItem(storageKey) === 'on' ? 'on' : 'off'
 }
 
-/** Switches notifications on or off; the browser asks the person the first time. */
+/** Switches notifications on or off; the browser asks for permission the first time. */
 export async function switchNotifications(isOn: boolean): Promise<NotificationState> {
   localStorage.setItem(storageKey, isOn ? 'on' : 'off')
   if (isOn && Notification.permission === 'default') await Notification.requestPermission()
@@ -26,13 +26,13 @@ export async function switchNotifications(isOn: boolean): Promise<NotificationSt
  */
 export function useNotifications(open: readonly Row[], onOpen: (question: string) => void): void {
   const t = useText()
-  const known = useRef<ReadonlySet<string>>(undefined)
-  const act = useRef(onOpen)
-  act.current = onOpen
+  const knownIds = useRef<ReadonlySet<string>>(undefined)
+  const onOpenRef = useRef(onOpen)
+  onOpenRef.current = onOpen
   useEffect(() => {
-    const before = known.current
-    known.current = new Set(open.map(({ id }) => id))
-    // Those that are there at the first look are no news.
+    const before = knownIds.current
+    knownIds.current = new Set(open.map(({ id }) => id))
+    // Questions that exist when the page opens are not announced.
     if (before === undefined || notificationState() !== 'on' || document.visibilityState === 'visible') return
     for (const { id, question } of open) {
       if (before.has(id)) continue
@@ -44,10 +44,10 @@ export function useNotifications(open: readonly Row[], onOpen: (question: string
         })
         notification.onclick = () => {
           window.focus()
-          act.current(id)
+          onOpenRef.current(id)
           notification.close()
         }
-        // Other tabs hear of the same question within this time.
+        // Other tabs receive the same question within this time.
         await new Promise((resolve) => setTimeout(resolve, 5_000))
       })
     }

@@ -13,7 +13,7 @@ import {
 import { useLocation } from 'wouter'
 import { useHost, useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { keyActs, screens } from '../keys/acts.ts'
+import { keyBindings, screens } from '../keys/bindings.ts'
 import { lastCallOf } from '../questions/last-call.ts'
 import { routes } from '../routes.ts'
 import { Foreign } from '../text/foreign.tsx'
@@ -27,14 +27,14 @@ type Kind = 'act' | 'screen' | 'question' | 'tool' | 'prompt' | 'resource' | 'co
 
 interface Entry {
   readonly kind: Kind
-  /** Identifies it among those used lately. */
+  /** Identifies the entry in the list of recent ones. */
   readonly key: string
   readonly name: ForeignText
-  /** Also found by these words. */
-  readonly words?: string
+  /** Further texts that the search matches. */
+  readonly keywords?: string
   readonly server?: string
   open(): void
-  /** With Ctrl+Enter. */
+  /** Called with Ctrl+Enter: opens a tool with the arguments of its last call. */
   openWithLast?(): void
 }
 
@@ -52,27 +52,27 @@ const kinds: readonly Kind[] = [
   'resource',
 ]
 
-/** How well an entry fits what was typed: written out first, then beginnings, then parts; lower is better. */
-export function fitOf(name: string, typed: string): number | undefined {
-  const [at, word] = [name.toLowerCase(), typed.toLowerCase()]
+/** Ranks a match: 0 exact, 1 prefix, 2 prefix of a word, 3 anywhere; undefined if it does not match. */
+export function matchRank(name: string, typed: string): number | undefined {
+  const [lowerName, word] = [name.toLowerCase(), typed.toLowerCase()]
   if (word === '') return 3
-  if (at === word) return 0
-  if (at.startsWith(word)) return 1
-  if (new RegExp(`(?:^|[^\\p{L}\\p{N}])${word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`, 'u').test(at))
+  if (lowerName === word) return 0
+  if (lowerName.startsWith(word)) return 1
+  if (new RegExp(`(?:^|[^\\p{L}\\p{N}])${word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`, 'u').test(lowerName))
     return 2
-  return at.includes(word) ? 3 : undefined
+  return lowerName.includes(word) ? 3 : undefined
 }
 
-/** Finds everything that has a name and runs what has a key; or shows the keys. */
+/** The command palette, or the list of keys. */
 export default function Palette({
   view,
-  early,
+  typedEarly,
   onKeys,
   onClose,
 }: {
   view: 'palette' | 'keys'
-  /** What was typed before the palette was loaded; emptied. */
-  early: RefObject<string>
+  /** Text that was typed while the palette was loading; cleared once it is used. */
+  typedEarly: RefObject<string>
   onKeys: () => void
   onClose: () => void
 }): ReactNode {
@@ -93,7 +93,11 @@ export default function Palette({
         if (event.target === event.currentTarget) onClose()
       }}
     >
-      {view === 'palette' ? <Finder early={early} onKeys={onKeys} onClose={onClose} /> : <Sheet />}
+      {view === 'palette' ? (
+        <Finder typedEarly={typedEarly} onKeys={onKeys} onClose={onClose} />
+      ) : (
+        <KeySheet />
+      )}
       <Button
         small
         look="quiet"
@@ -108,8 +112,8 @@ export default function Palette({
   )
 }
 
-/** Every key, by where it works. */
-function Sheet(): ReactNode {
+/** All keys by scope. */
+function KeySheet(): ReactNode {
   const t = useText()
   const isMac = /Mac|iPhone|iPad/.test(navigator.userAgent)
   return (
@@ -117,12 +121,12 @@ function Sheet(): ReactNode {
     <section className={style.sheet} tabIndex={0} aria-label={t('key.sheet')}>
       <h2>{t('key.sheet')}</h2>
       <div className={style.columns}>
-        {(['anywhere', 'composer', 'card', 'inbox'] as const).map((where) => (
-          <section key={where} aria-label={t(`key.where.${where}`)}>
-            <h3>{t(`key.where.${where}`)}</h3>
+        {(['anywhere', 'composer', 'card', 'inbox'] as const).map((scope) => (
+          <section key={scope} aria-label={t(`key.where.${scope}`)}>
+            <h3>{t(`key.where.${scope}`)}</h3>
             <dl>
-              {keyActs
-                .filter((act) => act.where === where)
+              {keyBindings
+                .filter((binding) => binding.where === scope)
                 .map(({ keys, name }) => (
                   <div key={keys}>
                     <dt>
@@ -141,34 +145,34 @@ function Sheet(): ReactNode {
 }
 
 function Finder({
-  early,
+  typedEarly,
   onKeys,
   onClose,
 }: {
-  early: RefObject<string>
+  typedEarly: RefObject<string>
   onKeys: () => void
   onClose: () => void
 }): ReactNode {
   const t = useText()
   const id = useId()
-  const [typed, setTyped] = useState(early.current)
+  const [typed, setTyped] = useState(typedEarly.current)
   useEffect(() => {
-    early.current = ''
-  }, [early])
-  const [at, setAt] = useState(0)
+    typedEarly.current = ''
+  }, [typedEarly])
+  const [activeIndex, setActiveIndex] = useState(0)
   const kind = signs[typed[0] ?? '']
   const word = (kind === undefined ? typed : typed.slice(1)).trim()
-  const every = useEntries(useDeferredValue(word), onKeys)
+  const allEntries = useEntries(useDeferredValue(word), onKeys)
   const entries = useMemo(() => {
     const recent = recentEntries()
-    return every
+    return allEntries
       .filter((entry) => kind === undefined || entry.kind === kind)
       .flatMap((entry) => {
-        const fit =
-          fitOf(plainText(entry.name), word) ??
-          (entry.words !== undefined && fitOf(entry.words, word) !== undefined ? 4 : undefined)
-        const lately = recent.indexOf(entry.key)
-        return fit === undefined ? [] : [{ entry, fit, lately: lately === -1 ? 1_000 : lately }]
+        const rank =
+          matchRank(plainText(entry.name), word) ??
+          (entry.keywords !== undefined && matchRank(entry.keywords, word) !== undefined ? 4 : undefined)
+        const recency = recent.indexOf(entry.key)
+        return rank === undefined ? [] : [{ entry, fit: rank, lately: recency === -1 ? 1_000 : recency }]
       })
       .sort(
         (a, b) =>
@@ -176,12 +180,12 @@ function Finder({
       )
       .slice(0, maxEntries)
       .map(({ entry }) => entry)
-  }, [every, kind, word])
+  }, [allEntries, kind, word])
   const open = (entry: Entry | undefined, withLast = false): void => {
     if (entry === undefined) return
     localStorage.setItem(
       recentKey,
-      JSON.stringify([entry.key, ...recentEntries().filter((one) => one !== entry.key)].slice(0, 20)),
+      JSON.stringify([entry.key, ...recentEntries().filter((key) => key !== entry.key)].slice(0, 20)),
     )
     onClose()
     if (withLast && entry.openWithLast !== undefined) entry.openWithLast()
@@ -193,7 +197,7 @@ function Finder({
         role="combobox"
         aria-expanded="true"
         aria-controls={`${id}-list`}
-        aria-activedescendant={entries[at] === undefined ? undefined : `${id}-${at}`}
+        aria-activedescendant={entries[activeIndex] === undefined ? undefined : `${id}-${activeIndex}`}
         aria-label={t('nav.find')}
         placeholder={t('palette.placeholder')}
         autoComplete="off"
@@ -201,19 +205,19 @@ function Finder({
         value={typed}
         onChange={({ target }) => {
           setTyped(target.value)
-          setAt(0)
+          setActiveIndex(0)
         }}
         onKeyDown={(event) => {
           if (event.nativeEvent.isComposing) return
           const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
           if (step !== undefined) {
             event.preventDefault()
-            const next = (at + step + entries.length) % Math.max(1, entries.length)
-            setAt(next)
+            const next = (activeIndex + step + entries.length) % Math.max(1, entries.length)
+            setActiveIndex(next)
             document.getElementById(`${id}-${next}`)?.scrollIntoView({ block: 'nearest' })
           } else if (event.key === 'Enter') {
             event.preventDefault()
-            open(entries[at], event.ctrlKey || event.metaKey)
+            open(entries[activeIndex], event.ctrlKey || event.metaKey)
           }
         }}
       />
@@ -232,7 +236,7 @@ function Finder({
             key={entry.key}
             id={`${id}-${n}`}
             role="option"
-            aria-selected={n === at}
+            aria-selected={n === activeIndex}
             className={style.option}
             onClick={(event) => open(entry, event.ctrlKey || event.metaKey)}
           >
@@ -244,7 +248,7 @@ function Finder({
               <ServerBadge name={entry.server} />
             )}
             <span className={style.name}>
-              <Foreign text={entry.name} most={120} inline />
+              <Foreign text={entry.name} maxCharacters={120} inline />
             </span>
             <small>
               {t(`palette.${entry.kind}`)}
@@ -262,15 +266,15 @@ function Finder({
         <span>
           <Key>⏎</Key> {t('palette.open')}
         </span>
-        {entries[at]?.openWithLast !== undefined && (
+        {entries[activeIndex]?.openWithLast !== undefined && (
           <span>
             <Key>Ctrl ⏎</Key> {t('palette.withLast')}
           </span>
         )}
         <span className={style.signs}>
-          {Object.entries(signs).map(([sign, one]) => (
+          {Object.entries(signs).map(([sign, signKind]) => (
             <span key={sign}>
-              <Key>{sign}</Key> {t(`palette.signs.${one}`)}
+              <Key>{sign}</Key> {t(`palette.signs.${signKind}`)}
             </span>
           ))}
         </span>
@@ -279,13 +283,13 @@ function Finder({
   )
 }
 
-/** The icon of what belongs to no server. */
+/** The icon of an entry without a server. */
 function KindIcon({ kind }: { kind: Kind }): ReactNode {
   const Icon = kind === 'act' ? Zap : kind === 'conversation' ? MessageSquare : AppWindow
   return <Icon size={16} strokeWidth={1.5} aria-hidden="true" />
 }
 
-/** Everything that can be found. Resources are searched by the host, since there may be many. */
+/** The entries of the palette. Resources are searched by the host, since there may be many. */
 function useEntries(word: string, onKeys: () => void): Entry[] {
   const t = useText()
   const { client } = useHost()
@@ -302,20 +306,22 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
     { enabled: word.length > 1 },
   ).data
   return useMemo((): Entry[] => {
-    const [, here] = /^\/chat\/([^/?]+)/.exec(location) ?? []
+    const [, currentChat] = /^\/chat\/([^/?]+)/.exec(location) ?? []
     const to =
       (path: string): (() => void) =>
       () =>
         navigate(path)
-    const inChat = async (): Promise<string> =>
-      here === undefined ? await client.call('conversations.open', {}) : decodeURIComponent(here)
-    const begin = (): void => {
+    const currentConversation = async (): Promise<string> =>
+      currentChat === undefined
+        ? await client.call('conversations.open', {})
+        : decodeURIComponent(currentChat)
+    const startConversation = (): void => {
       client.call('conversations.open', {}).then(
-        (made) => navigate(routes.chat.to(made)),
+        (id) => navigate(routes.chat.to(id)),
         () => navigate(routes.chats.to()),
       )
     }
-    const act = (name: string, open: () => void): Entry => ({
+    const command = (name: string, open: () => void): Entry => ({
       kind: 'act',
       key: `> ${name}`,
       name: foreign(t(name)),
@@ -347,7 +353,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
                   })
                 : t(`announce.${question.kind}`, { server: question.cause.server }),
             ),
-            words: question.cause.tool === undefined ? '' : plainText(question.cause.tool),
+            keywords: question.cause.tool === undefined ? '' : plainText(question.cause.tool),
             server: question.cause.server,
             open: to(routes.question.to(id)),
           }),
@@ -370,19 +376,19 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
         }),
       ),
       ...(tools ?? []).map(({ server, tool, name }): Entry => {
-        const own = plainText(tool.name)
+        const toolName = plainText(tool.name)
         return {
           kind: 'tool',
-          key: routes.tool.to(server, own),
+          key: routes.tool.to(server, toolName),
           name: tool.name,
-          words: `${plainText(tool.title ?? tool.name)} ${server}`,
+          keywords: `${plainText(tool.title ?? tool.name)} ${server}`,
           server,
-          open: to(routes.tool.to(server, own)),
+          open: to(routes.tool.to(server, toolName)),
           openWithLast() {
             client.call('activity.list', { server, kind: 'call', limit: 200 }).then(
               (rows: readonly Activity[]) =>
-                navigate(routes.tool.to(server, own, lastCallOf(rows, plainText(name), '~')?.arguments)),
-              () => navigate(routes.tool.to(server, own)),
+                navigate(routes.tool.to(server, toolName, lastCallOf(rows, plainText(name), '~')?.arguments)),
+              () => navigate(routes.tool.to(server, toolName)),
             )
           },
         }
@@ -393,9 +399,9 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
           kind: 'prompt',
           key: `/${name}`,
           name: foreign(`/${name}`),
-          words: plainText(prompt.title ?? prompt.name),
+          keywords: plainText(prompt.title ?? prompt.name),
           server,
-          open: () => void inChat().then((made) => navigate(routes.chat.to(made, name))),
+          open: () => void currentConversation().then((id) => navigate(routes.chat.to(id, name))),
         }
       }),
       ...[...(conversations?.values() ?? [])].map(
@@ -415,12 +421,12 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
             kind: 'resource',
             key: `@${server} ${uri}`,
             name: resource.title ?? resource.name,
-            words: `${uri} ${word}`,
+            keywords: `${uri} ${word}`,
             server,
             open() {
-              if (here === undefined) navigate(routes.inspectItem.to(server, 'resources', uri))
+              if (currentChat === undefined) navigate(routes.inspectItem.to(server, 'resources', uri))
               else
-                void inChat()
+                void currentConversation()
                   .then((conversation) =>
                     client.call('library.attach', { conversation, refs: [{ server, uri }] }),
                   )
@@ -429,11 +435,11 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
           },
         ]
       }),
-      act('command.new', begin),
-      act('key.dock', () => dock.toggle()),
-      act('command.context', () => dock.show('context')),
-      act('command.log', () => dock.show('log')),
-      act('key.sheet', onKeys),
+      command('command.new', startConversation),
+      command('key.dock', () => dock.toggle()),
+      command('command.context', () => dock.show('context')),
+      command('command.log', () => dock.show('log')),
+      command('key.sheet', onKeys),
       ...names.flatMap((name) => [run('reconnect', name), run('examine', name)]),
     ]
   }, [
@@ -456,7 +462,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
 function recentEntries(): string[] {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(recentKey) ?? '[]')
-    return Array.isArray(stored) ? stored.filter((one) => typeof one === 'string') : []
+    return Array.isArray(stored) ? stored.filter((key) => typeof key === 'string') : []
   } catch {
     return []
   }

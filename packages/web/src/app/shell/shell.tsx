@@ -27,9 +27,9 @@ import { type Dock, DockProvider, type DockSection, type DockTab, dockTabs } fro
 import { useNotifications } from './notifications.ts'
 import style from './shell.module.css'
 
-const Palette = loaded(() => import('./palette.tsx'), EarlyKeys)
+const Palette = loaded(() => import('./palette.tsx'), EarlyKeyBuffer)
 
-const places = [
+const screenLinks = [
   { name: 'nav.chat', to: routes.chats.to(), Icon: MessageSquare },
   { name: 'nav.inbox', to: routes.inbox.to(), Icon: Inbox },
   { name: 'nav.servers', to: routes.servers.to(), Icon: Server },
@@ -41,43 +41,43 @@ const places = [
   { name: 'nav.settings', to: routes.settings.to(), Icon: Settings },
 ] as const
 
-/** Places that fit on a narrow screen; the others are behind a button. */
-const tabs = ['nav.chat', 'nav.inbox', 'nav.servers', 'nav.activity']
+/** Links that fit on a narrow screen; the others are behind a button. */
+const narrowTabs = ['nav.chat', 'nav.inbox', 'nav.servers', 'nav.activity']
 const dockKey = 'jackfield.dock'
 const widthKey = 'jackfield.dock-width'
-/** Pixels from which the dock is a column beside the screen rather than a drawer over it. */
-const columnFrom = 1_280
+/** Minimum window width in pixels for the dock as a column; below it, the dock is a drawer. */
+const minColumnWidth = 1_280
 
-/** The dock as the person left it. A drawer is never open by itself. */
+/** The state of the dock, stored in the browser. A drawer is closed at first. */
 function useDockState(): Dock & { readonly width: number; setWidth(width: number): void } {
   const [isOpen, setOpen] = useState(
-    () => localStorage.getItem(dockKey) === 'open' && innerWidth >= columnFrom,
+    () => localStorage.getItem(dockKey) === 'open' && innerWidth >= minColumnWidth,
   )
   const [tab, setTab] = useState<DockTab>(
-    () => dockTabs.find((one) => one === localStorage.getItem(`${dockKey}-tab`)) ?? 'inbox',
+    () => dockTabs.find((name) => name === localStorage.getItem(`${dockKey}-tab`)) ?? 'inbox',
   )
-  const [width, setWidth] = useState(() => Number(localStorage.getItem(widthKey)) || dockWidths.first)
-  const [wish, setWish] = useState<Dock['wish']>()
+  const [width, setWidth] = useState(() => Number(localStorage.getItem(widthKey)) || dockWidths.default)
+  const [focusRequest, setFocusRequest] = useState<Dock['focusRequest']>()
   const opener = useRef<Element>(null)
   const change = (open: boolean): void => {
     if (open && !isOpen) opener.current = document.activeElement
     setOpen(open)
     localStorage.setItem(dockKey, open ? 'open' : 'closed')
-    // The focus is not lost with what had it.
+    // Returns the focus when the element that had it disappears.
     if (!open && document.activeElement?.closest('#dock') != null && opener.current instanceof HTMLElement)
       opener.current.focus()
   }
   const show = (next: DockTab, section?: DockSection): void => {
     setTab(next)
     localStorage.setItem(`${dockKey}-tab`, next)
-    setWish(section === undefined ? undefined : { section })
+    setFocusRequest(section === undefined ? undefined : { section })
     change(true)
   }
   return {
     isOpen,
     tab,
     width,
-    wish,
+    focusRequest,
     show,
     toggle: (next = tab) => (isOpen && next === tab ? change(false) : show(next)),
     close: () => change(false),
@@ -94,20 +94,20 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   const [location, navigate] = useLocation()
   const { client } = useHost()
   const [overlay, setOverlay] = useState<'palette' | 'keys'>()
-  /** What was typed before the palette was loaded. */
-  const early = useRef('')
+  /** Text that was typed while the palette was loading. */
+  const typedEarly = useRef('')
   const [isMore, setMore] = useState(false)
   const dock = useDockState()
   const main = useRef<HTMLElement>(null)
   const inbox = useTopic('inbox')
   const servers = useTopic('servers')
   const open = useMemo(() => [...(inbox?.values() ?? [])].filter(({ state }) => state === 'open'), [inbox])
-  const here = places.find(({ to }) => location.startsWith(to))
-  const isInbox = here?.name === 'nav.inbox'
+  const currentScreen = screenLinks.find(({ to }) => location.startsWith(to))
+  const isInbox = currentScreen?.name === 'nav.inbox'
   const [, part] = /^\/chat\/([^/]+)/.exec(location) ?? []
   const conversation = part === undefined ? undefined : decodeURIComponent(part)
   // A question is shown once: those of the open conversation are in it, and the inbox has all.
-  const elsewhere = useMemo(
+  const dockQuestions = useMemo(
     () =>
       open.filter(
         ({ question, deferred }) =>
@@ -117,21 +117,21 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
     [open, isInbox, conversation],
   )
   const all = [...(servers?.values() ?? [])]
-  const ready = all.filter(({ connection }) => connection.state === 'ready').length
-  const isWrong = all.some(({ connection: { state } }) => state === 'failed' || state === 'degraded')
+  const readyCount = all.filter(({ connection }) => connection.state === 'ready').length
+  const hasFailedServer = all.some(({ connection: { state } }) => state === 'failed' || state === 'degraded')
   useNotifications(open, (id) => navigate(routes.question.to(id)))
   useEffect(() => {
-    document.title = `${open.length > 0 ? `(${open.length}) ` : ''}${here === undefined ? '' : `${t(here.name)} · `}Jackfield`
-  }, [open.length, here, t])
+    document.title = `${open.length > 0 ? `(${open.length}) ` : ''}${currentScreen === undefined ? '' : `${t(currentScreen.name)} · `}Jackfield`
+  }, [open.length, currentScreen, t])
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new address moves the focus to the new screen
   useEffect(() => {
     setMore(false)
-    if (innerWidth < columnFrom) dock.close()
+    if (innerWidth < minColumnWidth) dock.close()
     if (document.activeElement === document.body) main.current?.focus({ preventScroll: true })
   }, [location])
-  const next = (by: number): void => {
-    const at = open.findIndex(({ id }) => location === routes.question.to(id))
-    const to = open[at === -1 ? 0 : (at + by + open.length) % open.length]
+  const next = (step: number): void => {
+    const index = open.findIndex(({ id }) => location === routes.question.to(id))
+    const to = open[index === -1 ? 0 : (index + step + open.length) % open.length]
     if (to !== undefined) navigate(routes.question.to(to.id))
   }
   useKeys({
@@ -148,13 +148,13 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
     next: () => next(1),
     previous: () => next(-1),
   })
-  const item = ({ name, to, Icon }: (typeof places)[number]): ReactNode => (
+  const item = ({ name, to, Icon }: (typeof screenLinks)[number]): ReactNode => (
     <Link
       key={name}
       href={to}
       className={style.item ?? ''}
       title={t(name)}
-      aria-current={here?.name === name ? 'page' : undefined}
+      aria-current={currentScreen?.name === name ? 'page' : undefined}
     >
       <Icon size={18} strokeWidth={1.5} aria-hidden="true" />
       <span className={style.label}>{t(name)}</span>
@@ -172,11 +172,11 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
             <img src={icon} alt="" />
             <span className={style.label}>Jackfield</span>
           </div>
-          {places.map(item)}
+          {screenLinks.map(item)}
         </nav>
         <header className={style.top}>
-          <h1>{here === undefined ? 'Jackfield' : t(here.name)}</h1>
-          {elsewhere.length > 0 && (
+          <h1>{currentScreen === undefined ? 'Jackfield' : t(currentScreen.name)}</h1>
+          {dockQuestions.length > 0 && (
             <Button
               small
               className={style.waiting}
@@ -184,12 +184,14 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
               aria-expanded={dock.isOpen && dock.tab === 'inbox'}
               aria-controls="dock"
             >
-              {t(elsewhere.length < open.length ? 'nav.others' : 'nav.waiting', { count: elsewhere.length })}
+              {t(dockQuestions.length < open.length ? 'nav.others' : 'nav.waiting', {
+                count: dockQuestions.length,
+              })}
             </Button>
           )}
           {servers !== undefined && servers.size > 0 && (
-            <Link className={style.status ?? ''} href={routes.servers.to()} data-wrong={isWrong}>
-              <Server size={16} strokeWidth={1.5} aria-hidden="true" /> {ready}/{servers.size}
+            <Link className={style.status ?? ''} href={routes.servers.to()} data-wrong={hasFailedServer}>
+              <Server size={16} strokeWidth={1.5} aria-hidden="true" /> {readyCount}/{servers.size}
               <span className={style.statusText}>{t('nav.ready')}</span>
             </Link>
           )}
@@ -216,18 +218,18 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         </main>
         {dock.isOpen && (
           <DockAside
-            open={elsewhere}
+            open={dockQuestions}
             conversation={conversation}
             width={dock.width}
             onWidth={dock.setWidth}
           />
         )}
         <nav className={style.tabs} aria-label={t('nav.label')}>
-          {places.filter(({ name }) => tabs.includes(name)).map(item)}
+          {screenLinks.filter(({ name }) => narrowTabs.includes(name)).map(item)}
           <button
             type="button"
             className={style.item}
-            data-here={here !== undefined && !tabs.includes(here.name)}
+            data-here={currentScreen !== undefined && !narrowTabs.includes(currentScreen.name)}
             aria-expanded={isMore}
             onClick={() => setMore(!isMore)}
           >
@@ -235,7 +237,9 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
             <span>{t('nav.more')}</span>
           </button>
           {isMore && (
-            <div className={style.more}>{places.filter(({ name }) => !tabs.includes(name)).map(item)}</div>
+            <div className={style.more}>
+              {screenLinks.filter(({ name }) => !narrowTabs.includes(name)).map(item)}
+            </div>
           )}
         </nav>
         <Announcer count={open.length} newest={open.at(-1)} />
@@ -243,7 +247,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
           <Part name="palette">
             <Palette
               view={overlay}
-              early={early}
+              typedEarly={typedEarly}
               onKeys={() => setOverlay('keys')}
               onClose={() => setOverlay(undefined)}
             />
@@ -254,27 +258,33 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   )
 }
 
-/** Keeps what is typed while the palette loads, so that it is no key of the page. */
-function EarlyKeys({ early, onClose }: { early: RefObject<string>; onClose: () => void }): null {
+/** Buffers keys while the palette loads, so that they do not trigger key bindings of the page. */
+function EarlyKeyBuffer({
+  typedEarly,
+  onClose,
+}: {
+  typedEarly: RefObject<string>
+  onClose: () => void
+}): null {
   const close = useRef(onClose)
   close.current = onClose
   useLayoutEffect(() => {
-    early.current = ''
+    typedEarly.current = ''
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
       event.preventDefault()
       event.stopPropagation()
       if (event.key === 'Escape') close.current()
-      else if (event.key === 'Backspace') early.current = early.current.slice(0, -1)
-      else if (event.key.length === 1) early.current += event.key
+      else if (event.key === 'Backspace') typedEarly.current = typedEarly.current.slice(0, -1)
+      else if (event.key.length === 1) typedEarly.current += event.key
     }
     document.addEventListener('keydown', onKey, { capture: true })
     return () => document.removeEventListener('keydown', onKey, { capture: true })
-  }, [early])
+  }, [typedEarly])
   return null
 }
 
-/** Says that the connection is lost, after a second; what is on the screen stays. */
+/** Shows a notice once the connection has been lost for a second. */
 function ConnectionLine(): ReactNode {
   const t = useText()
   const connection = useConnection()
@@ -294,7 +304,7 @@ function ConnectionLine(): ReactNode {
   )
 }
 
-/** One polite line for screen readers when a question arrives. */
+/** Announces new questions to screen readers. */
 function Announcer({
   count,
   newest,
@@ -306,15 +316,15 @@ function Announcer({
 }): ReactNode {
   const t = useText()
   const before = useRef(count)
-  const [said, setSaid] = useState('')
+  const [announcement, setAnnouncement] = useState('')
   useEffect(() => {
     if (count > before.current && newest !== undefined)
-      setSaid(t(`announce.${newest.question.kind}`, { server: newest.question.cause.server }))
+      setAnnouncement(t(`announce.${newest.question.kind}`, { server: newest.question.cause.server }))
     before.current = count
   }, [count, newest, t])
   return (
     <div className="hidden-text" aria-live="polite">
-      {said}
+      {announcement}
     </div>
   )
 }

@@ -2,7 +2,7 @@ import type { HostTask } from '@jackfield/host/browser'
 import { Check, CircleHelp, CircleSlash, CircleX, LoaderCircle, Unplug } from 'lucide-react'
 import { type ReactNode, useCallback } from 'react'
 import { Link } from 'wouter'
-import { useAct, useHost, useRead, useTopic } from '../data/host.tsx'
+import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Blocks } from '../text/blocks.tsx'
@@ -38,11 +38,11 @@ export function State({ task: { status } }: { task: Task }): ReactNode {
   )
 }
 
-/** How far it is, with the server's own words. */
+/** The progress of a task with the message of the server. */
 export function Progress({ task }: { task: Task }): ReactNode {
   const t = useText()
   const { progress, message, server } = task
-  const words = progress?.message ?? message
+  const text = progress?.message ?? message
   return (
     <div className={style.progress}>
       {isRunning(task) && progress !== undefined && (
@@ -52,21 +52,21 @@ export function Progress({ task }: { task: Task }): ReactNode {
           aria-label={t('task.progress', { tool: plainText(task.tool) })}
         />
       )}
-      {words !== undefined && <Foreign text={words} most={160} inline />}
+      {text !== undefined && <Foreign text={text} maxCharacters={160} inline />}
       {isRunning(task) && !task.followed && <span>{t('task.waits', { server })}</span>}
     </div>
   )
 }
 
-/** Answer its question, or cancel it. */
-export function Acts({ task }: { task: Task }): ReactNode {
+/** Buttons to answer the question of a task, or to cancel it. */
+export function TaskActions({ task }: { task: Task }): ReactNode {
   const t = useText()
   const { client } = useHost()
   const inbox = useTopic('inbox')
   const question = [...(inbox?.values() ?? [])].find(
     ({ state, rows }) => state === 'open' && rows.includes(task.activity),
   )
-  const cancel = useAct(useCallback((id: string) => client.call('tasks.cancel', { id }), [client]))
+  const cancel = useAction(useCallback((id: string) => client.call('tasks.cancel', { id }), [client]))
   return (
     <div className={style.acts}>
       {isRunning(task) && question !== undefined && (
@@ -108,7 +108,7 @@ export function TaskDetail({ task, back }: { task: Task; back: ReactNode }): Rea
       <div className={screen.bar}>
         <State task={task} />
         <Progress task={task} />
-        <Acts task={task} />
+        <TaskActions task={task} />
       </div>
       <p className={screen.muted}>
         {t('task.since', { time: dateTime(plainText(createdAt)) })}
@@ -123,7 +123,7 @@ export function TaskDetail({ task, back }: { task: Task; back: ReactNode }): Rea
           </>
         )}
         <br />
-        {rich(t, 'task.id', { id: <Foreign text={task.taskId} most={200} inline /> })}
+        {rich(t, 'task.id', { id: <Foreign text={task.taskId} maxCharacters={200} inline /> })}
       </p>
       <ExactJson value={args} label={t('task.arguments')} />
       {result.data !== undefined && (

@@ -7,10 +7,10 @@ import { Foreign } from '../text/foreign.tsx'
 import { plainText } from '../text/foreign-type.ts'
 import screen from '../ui/screen.module.css'
 import { Empty, Search, uiStyle } from '../ui/ui.tsx'
-import { Acts, isRunning, Progress, State, type Task, TaskDetail } from './task.tsx'
+import { isRunning, Progress, State, type Task, TaskActions, TaskDetail } from './task.tsx'
 import style from './tasks.module.css'
 
-/** Calls that servers run as tasks, and the one that is looked at. */
+/** The tasks screen: calls that servers run as tasks, and the selected one. */
 export default function Tasks({ task: id }: { task?: string }): ReactNode {
   const t = useText()
   const { number } = useFormat()
@@ -86,14 +86,14 @@ function TaskRow({ task, isHere }: { task: Task; isHere: boolean }): ReactNode {
         data-task={task.status}
       >
         <Link href={routes.task.to(task.id)} className={style.name ?? ''}>
-          <bdi>{task.server}</bdi> <Foreign text={task.tool} most={80} inline />
+          <bdi>{task.server}</bdi> <Foreign text={task.tool} maxCharacters={80} inline />
         </Link>
         <State task={task} />
         <span className={screen.muted}>
           {isRunning(task) ? age(now - Date.parse(created)) : time(created)}
         </span>
         <Progress task={task} />
-        <Acts task={task} />
+        <TaskActions task={task} />
       </div>
     </li>
   )

@@ -25,7 +25,7 @@ export function isTextBlock(block: unknown): block is { readonly text: string } 
   )
 }
 
-/** The address of an image within the page; undefined where it is not drawn. */
+/** The data URL of an image block; undefined if it is not of a drawable type. */
 function imageOf(block: unknown): string | undefined {
   if (typeof block !== 'object' || block === null || !('type' in block) || block.type !== 'image') return
   if (!('data' in block) || typeof block.data !== 'string' || block.data.length > maxImageCharacters) return
@@ -33,7 +33,7 @@ function imageOf(block: unknown): string | undefined {
   return `data:${block.mimeType};base64,${block.data}`
 }
 
-/** Content blocks as they are: texts as texts, images as images, anything else as JSON. */
+/** Content blocks: texts and images as such, anything else as JSON. */
 export function Blocks({ content, label }: { content: unknown; label: string }): ReactNode {
   const t = useText()
   const blocks: readonly unknown[] = Array.isArray(content) ? content : [content]

@@ -9,12 +9,12 @@ import { Foreign, HostText } from './foreign.tsx'
 import { foreign, plain, type Wire, wire } from './foreign-type.ts'
 import style from './text.module.css'
 
-/** Actions that the page of a server has as buttons. */
+/** Fixes that the page of a server already has as buttons. */
 const buttonsOfServer: ReadonlySet<Fix['action']> = new Set(['sign-in', 'approve', 'diagnose'])
 
 /**
- * What can be done about a failure: links to where it is done, and sentences for what is done elsewhere. `page`: the server
- * whose page this is on, which has its buttons beside it.
+ * The suggested fixes of a failure: links within the page, and texts for what is done elsewhere. `page`: the server whose page
+ * shows them; fixes that this page has as buttons are omitted.
  */
 export function Fixes({ fixes, page }: { fixes: Wire<readonly Fix[]>; page?: string }): ReactNode {
   const t = useText()
@@ -26,21 +26,21 @@ export function Fixes({ fixes, page }: { fixes: Wire<readonly Fix[]>; page?: str
     <ul className={style.fixes}>
       {shown.map((fix) => {
         const key = JSON.stringify(fix)
-        const place = placeOf(fix)
+        const address = addressOf(fix)
         const { action, ...values } = fix
         const id = 'setting' in fix ? `fix.configure.${fix.setting}` : `fix.${action}`
         const parts = Object.entries(values).map(([name, value]) => [
           name,
-          <Foreign key={name} text={foreign(value)} most={120} inline />,
+          <Foreign key={name} text={foreign(value)} maxCharacters={120} inline />,
         ])
         const text = rich(t, id, Object.fromEntries(parts))
-        return <li key={key}>{place === undefined ? text : <Link href={place}>{text}</Link>}</li>
+        return <li key={key}>{address === undefined ? text : <Link href={address}>{text}</Link>}</li>
       })}
     </ul>
   )
 }
 
-/** The message of an error, with what can be done about it. */
+/** The message of an error with its suggested fixes. */
 export function ErrorNote({ error }: { error: Error }): ReactNode {
   return (
     <Note tone="danger" live>
@@ -50,8 +50,8 @@ export function ErrorNote({ error }: { error: Error }): ReactNode {
   )
 }
 
-/** The address of the page where it is done; undefined where that is outside of the page. */
-function placeOf(fix: Fix): string | undefined {
+/** The address within the page where a fix is made; undefined if it is made elsewhere. */
+function addressOf(fix: Fix): string | undefined {
   switch (fix.action) {
     case 'sign-in':
     case 'approve':

@@ -6,7 +6,7 @@ import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.
 import { headOf, membersOf, piecesOf } from './pieces.ts'
 import style from './text.module.css'
 
-const maxCharacters = 20_000
+const defaultMaxCharacters = 20_000
 
 function Pieces({ text }: { text: string }): ReactNode {
   const pieces = useMemo(() => piecesOf(text), [text])
@@ -23,22 +23,22 @@ function Pieces({ text }: { text: string }): ReactNode {
 }
 
 /**
- * A text of a server, a model or a file. `most`: characters shown before the person asks for all; `inline`: within a line or a
- * link, where what is left out is only counted.
+ * A text of a server, a model or a file. `maxCharacters`: characters shown until the user expands it; `inline`: within a line or a
+ * link, where the rest is only counted.
  */
 export function Foreign({
   text,
-  most = maxCharacters,
+  maxCharacters = defaultMaxCharacters,
   inline = false,
 }: {
   text: ForeignText
-  most?: number
+  maxCharacters?: number
   inline?: boolean
 }): ReactNode {
   const t = useText()
   const { number } = useFormat()
   const [all, setAll] = useState(false)
-  const { head, rest } = headOf(plainText(text), all ? Number.POSITIVE_INFINITY : most)
+  const { head, rest } = headOf(plainText(text), all ? Number.POSITIVE_INFINITY : maxCharacters)
   return (
     <bdi className={inline ? `${style.foreign} ${style.inline}` : style.foreign}>
       <Pieces text={head} />
@@ -64,7 +64,7 @@ export function HostText({
   ...rest
 }: {
   text: ForeignText
-  most?: number
+  maxCharacters?: number
   inline?: boolean
 }): ReactNode {
   const { sentence, isEnglish } = useHostSentence(plainText(text))
@@ -72,12 +72,12 @@ export function HostText({
   return isEnglish ? <span lang="en">{shown}</span> : shown
 }
 
-/** What a browser or a terminal is called in answers and lists, such as `Firefox on lapis`. */
+/** The name of a browser or terminal, such as `Firefox on lapis`. */
 export function ClientName({ name }: { name: string }): ReactNode {
   return <Foreign text={foreign(useHostSentence(name).sentence)} inline />
 }
 
-/** A foreign text in the sunken box that marks it as such. */
+/** A foreign text in the box that marks it as such. */
 export function ForeignBox({ text, label }: { text: ForeignText; label?: string }): ReactNode {
   return (
     <ScrollBox className={style.box} label={label}>
@@ -100,8 +100,8 @@ export function ExactJson({ value, label }: { value: unknown; label: string }): 
 
 /** One value in a line or a box: a text as it is, anything else as JSON. */
 export function Value({ value }: { value: unknown }): ReactNode {
-  if (typeof value === 'string') return <Foreign text={foreign(value)} most={2_000} />
-  return <Foreign text={foreign(JSON.stringify(value) ?? '')} most={2_000} />
+  if (typeof value === 'string') return <Foreign text={foreign(value)} maxCharacters={2_000} />
+  return <Foreign text={foreign(JSON.stringify(value) ?? '')} maxCharacters={2_000} />
 }
 
 const maxMembers = 100
@@ -123,7 +123,7 @@ function Branch({ name, value, open }: { name?: string; value: unknown; open: nu
   const key =
     name === undefined ? null : (
       <span className={style.key}>
-        <Foreign text={foreign(name)} most={200} inline />
+        <Foreign text={foreign(name)} maxCharacters={200} inline />
         {': '}
       </span>
     )
@@ -132,7 +132,7 @@ function Branch({ name, value, open }: { name?: string; value: unknown; open: nu
       <div className={style.leaf}>
         {key}
         <span className={kindClass(value)}>
-          <Foreign text={foreign(JSON.stringify(value) ?? 'null')} most={2_000} />
+          <Foreign text={foreign(JSON.stringify(value) ?? 'null')} maxCharacters={2_000} />
         </span>
       </div>
     )
@@ -148,8 +148,8 @@ function Branch({ name, value, open }: { name?: string; value: unknown; open: nu
       </summary>
       {isOpen && (
         <div>
-          {members.slice(0, shown).map(([member, own]) => (
-            <Branch key={member} name={member} value={own} open={open - 1} />
+          {members.slice(0, shown).map(([member, memberValue]) => (
+            <Branch key={member} name={member} value={memberValue} open={open - 1} />
           ))}
           {members.length > shown && (
             <button type="button" className={style.more} onClick={() => setShown(shown + 1_000)}>
@@ -167,7 +167,7 @@ function kindClass(value: unknown): string | undefined {
   return typeof value === 'number' ? style.number : style.word
 }
 
-/** What became of a text, word by word. */
+/** The differences of two texts, word by word. */
 export function Diff({ before, after }: { before: string; after: string }): ReactNode {
   const t = useText()
   const pieces = useMemo(() => wordDiff(before, after), [before, after])

@@ -1,14 +1,14 @@
-/** One line of a compared text. Numbers count from 1; `skipped` stands for equal lines that are left out. */
+/** One line of a comparison. Line numbers begin at 1; `skipped` replaces equal lines. */
 export type DiffLine =
   | { readonly kind: 'same'; readonly before: number; readonly after: number; readonly text: string }
   | { readonly kind: 'removed'; readonly before: number; readonly text: string }
   | { readonly kind: 'added'; readonly after: number; readonly text: string }
   | { readonly kind: 'skipped'; readonly count: number }
 
-/** Lines of both texts that are compared with each other; of longer parts, all are shown as replaced. */
-const most = 1_500
+/** Maximum lines of each side to compare; longer parts are shown as replaced. */
+const maxComparedLines = 1_500
 
-/** What became of a text, line by line, with `context` equal lines around each change. */
+/** Compares two texts line by line, with `context` equal lines around each change. */
 export function lineDiff(before: string, after: string, context = 3): DiffLine[] {
   const [a, b] = [linesOf(before), linesOf(after)]
   let start = 0
@@ -18,7 +18,7 @@ export function lineDiff(before: string, after: string, context = 3): DiffLine[]
   const lines: DiffLine[] = a
     .slice(0, start)
     .map((text, n) => ({ kind: 'same', before: n + 1, after: n + 1, text }))
-  lines.push(...changed(a.slice(start, a.length - end), b.slice(start, b.length - end), start))
+  lines.push(...diffLines(a.slice(start, a.length - end), b.slice(start, b.length - end), start))
   for (let n = end; n > 0; n -= 1)
     lines.push({
       kind: 'same',
@@ -26,10 +26,10 @@ export function lineDiff(before: string, after: string, context = 3): DiffLine[]
       after: b.length - n + 1,
       text: a[a.length - n] ?? '',
     })
-  return withoutFar(lines, context)
+  return collapseUnchanged(lines, context)
 }
 
-/** The lines of a text; the line feed at its end begins no further one. */
+/** The lines of a text; a line feed at its end begins no further line. */
 function linesOf(text: string): string[] {
   if (text === '') return []
   const lines = text.split('\n')
@@ -37,15 +37,16 @@ function linesOf(text: string): string[] {
   return lines
 }
 
-/** By the longest common subsequence. */
-function changed(a: readonly string[], b: readonly string[], offset: number): DiffLine[] {
-  const lengths = new Uint16Array((a.length + 1) * (b.length + 1) * Number(isSmall(a, b)))
+/** Compares lines by their longest common subsequence. */
+function diffLines(a: readonly string[], b: readonly string[], offset: number): DiffLine[] {
+  const lengths = new Uint16Array((a.length + 1) * (b.length + 1) * Number(isComparable(a, b)))
   const width = b.length + 1
-  const at = (i: number, j: number): number => lengths[i * width + j] ?? 0
+  const lengthAt = (i: number, j: number): number => lengths[i * width + j] ?? 0
   if (lengths.length > 0)
     for (let i = a.length - 1; i >= 0; i -= 1)
       for (let j = b.length - 1; j >= 0; j -= 1)
-        lengths[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1))
+        lengths[i * width + j] =
+          a[i] === b[j] ? lengthAt(i + 1, j + 1) + 1 : Math.max(lengthAt(i + 1, j), lengthAt(i, j + 1))
   const lines: DiffLine[] = []
   let [i, j] = [0, 0]
   while (i < a.length || j < b.length) {
@@ -54,7 +55,7 @@ function changed(a: readonly string[], b: readonly string[], offset: number): Di
       lines.push({ kind: 'same', before: offset + i + 1, after: offset + j + 1, text: old })
       i += 1
       j += 1
-    } else if (old !== undefined && (next === undefined || at(i + 1, j) >= at(i, j + 1))) {
+    } else if (old !== undefined && (next === undefined || lengthAt(i + 1, j) >= lengthAt(i, j + 1))) {
       lines.push({ kind: 'removed', before: offset + i + 1, text: old })
       i += 1
     } else {
@@ -65,11 +66,11 @@ function changed(a: readonly string[], b: readonly string[], offset: number): Di
   return lines
 }
 
-function isSmall(a: readonly string[], b: readonly string[]): boolean {
-  return a.length <= most && b.length <= most
+function isComparable(a: readonly string[], b: readonly string[]): boolean {
+  return a.length <= maxComparedLines && b.length <= maxComparedLines
 }
 
-function withoutFar(lines: readonly DiffLine[], context: number): DiffLine[] {
+function collapseUnchanged(lines: readonly DiffLine[], context: number): DiffLine[] {
   const isNear = new Array<boolean>(lines.length).fill(false)
   for (const [n, { kind }] of lines.entries()) {
     if (kind === 'same') continue

@@ -16,7 +16,7 @@ export default function Markdown({ text }: { text: ForeignText }): ReactNode {
   return <div className={style.prose}>{children(tree)}</div>
 }
 
-/** A text that grows at its end: only its last block is parsed again. */
+/** A text that grows at its end; only its last block is parsed again. */
 export function GrowingMarkdown({ text }: { text: ForeignText }): ReactNode {
   const blocks = blocksOf(plainText(text))
   return blocks.map((block, n) => (
@@ -29,7 +29,7 @@ const Settled = memo(function Settled({ text }: { text: string }): ReactNode {
   return <Markdown text={foreign(text)} />
 })
 
-/** Cuts a text after empty lines outside of code, so that every part but the last stays as it is. */
+/** Splits a text after empty lines outside of code, so that only the last block can change. */
 export function blocksOf(text: string): string[] {
   const blocks: string[] = []
   let block = ''
@@ -56,7 +56,7 @@ function children(node: { children: readonly Nodes[] }): ReactNode {
   return node.children.map((child, n) => <Node key={n} node={child} />)
 }
 
-const text = (value: string): ReactNode => <Foreign text={foreign(value)} most={200_000} />
+const text = (value: string): ReactNode => <Foreign text={foreign(value)} maxCharacters={200_000} />
 
 function Node({ node }: { node: Nodes }): ReactNode {
   switch (node.type) {

@@ -10,8 +10,8 @@ interface Failure {
 }
 
 /**
- * A part of the page. Where it fails, or cannot be loaded, it says so in its place and the rest of the page works on. `name`:
- * another part, which is shown again.
+ * An error boundary. If a part of the page fails or cannot be loaded, an error is shown in its place and the rest of the page keeps
+ * working. `name`: identifies the part; another name resets the boundary.
  */
 export class Part extends Component<{ name: string; children: ReactNode }, Failure> {
   override state: Failure = { name: this.props.name }
@@ -30,7 +30,7 @@ export class Part extends Component<{ name: string; children: ReactNode }, Failu
   }
 }
 
-/** Whether code or style could not be loaded, as the browsers and the build say it. */
+/** Whether an error says that code or styles could not be loaded. The messages differ by browser. */
 function isNotLoaded(message: string): boolean {
   return /preload CSS|dynamically imported module|importing a module/i.test(message)
 }
@@ -41,7 +41,9 @@ function Failed({ error }: { error: unknown }): ReactNode {
   return (
     <Note tone="danger" live>
       <p>{t('part.failed')}</p>
-      <p>{isNotLoaded(message) ? t('part.notLoaded') : <Foreign text={foreign(message)} most={600} />}</p>
+      <p>
+        {isNotLoaded(message) ? t('part.notLoaded') : <Foreign text={foreign(message)} maxCharacters={600} />}
+      </p>
       <Button small onClick={() => location.reload()} data-act="reload">
         {t('gate.reload')}
       </Button>

@@ -4,7 +4,7 @@ import { useText } from '../i18n/i18n.ts'
 import { Foreign, HostText } from './foreign.tsx'
 import { foreign } from './foreign-type.ts'
 
-/** Kinds of events whose summary is that of a message, or what a person, a server or a program wrote. */
+/** Kinds of events whose summary is not written by the host. */
 const foreignKinds: ReadonlySet<TraceEvent['kind']> = new Set([
   'wire',
   'http',
@@ -14,13 +14,13 @@ const foreignKinds: ReadonlySet<TraceEvent['kind']> = new Set([
   'conversation',
 ])
 
-/** The summary of an event of the log in the language of the page, where the host wrote it. */
+/** The summary of an event, translated if the host wrote it. */
 export function Summary({
-  of: { kind, server, summary },
-  most,
+  event: { kind, server, summary },
+  maxCharacters,
 }: {
-  of: { readonly kind: TraceEvent['kind']; readonly server: string | null; readonly summary: string }
-  most: number
+  event: { readonly kind: TraceEvent['kind']; readonly server: string | null; readonly summary: string }
+  maxCharacters: number
 }): ReactNode {
   const t = useText()
   const end = ` of ${server}`
@@ -28,10 +28,11 @@ export function Summary({
     return (
       <Foreign
         text={foreign(t('activity.call', { tool: summary.slice(0, -end.length), server: server ?? '' }))}
-        most={most}
+        maxCharacters={maxCharacters}
         inline
       />
     )
-  if (kind === 'call' || foreignKinds.has(kind)) return <Foreign text={foreign(summary)} most={most} inline />
-  return <HostText text={foreign(summary)} most={most} inline />
+  if (kind === 'call' || foreignKinds.has(kind))
+    return <Foreign text={foreign(summary)} maxCharacters={maxCharacters} inline />
+  return <HostText text={foreign(summary)} maxCharacters={maxCharacters} inline />
 }

@@ -4,7 +4,7 @@ import { useText } from '../i18n/i18n.ts'
 import { isTextBlock } from './blocks.tsx'
 import style from './text.module.css'
 
-/** About how many tokens content is for a model. Images and audio are named apart: only a model knows what they cost. */
+/** The estimated tokens of content. Images and audio are listed separately, since only the model knows their cost. */
 export function Tokens({ content }: { content: unknown }): ReactNode {
   const t = useText()
   let tokens = 0

@@ -6,15 +6,15 @@ import { uiStyle } from './ui.tsx'
 export interface MenuItem {
   readonly key: string
   readonly text: ReactNode
-  /** Beside the text, such as a key or a size. */
+  /** Shown beside the text, such as a key or a size. */
   readonly note?: ReactNode
-  /** Whether it is the one in use; absent where the menu chooses nothing. */
+  /** Whether it is the current choice; absent in menus of actions. */
   readonly isOn?: boolean
   readonly isGrave?: boolean
   onChoose(): void
 }
 
-/** A button that opens a list of acts or choices. Arrows move, Esc closes and gives the focus back. */
+/** A button that opens a list of actions or choices. Arrows move, Esc closes and returns the focus. */
 export function Menu({
   label,
   button,
@@ -34,7 +34,7 @@ export function Menu({
   const list = useRef<HTMLDivElement>(null)
   const opener = useRef<HTMLButtonElement>(null)
   const lines = (): HTMLElement[] => [...(list.current?.querySelectorAll<HTMLElement>('button') ?? [])]
-  const place = (): void => {
+  const position = (): void => {
     const [menu, from] = [list.current, opener.current?.getBoundingClientRect()]
     if (menu === null || from === undefined) return
     const isBelow = from.bottom + menu.offsetHeight + 12 <= innerHeight || from.top < innerHeight / 2
@@ -66,7 +66,7 @@ export function Menu({
         className={style.menu}
         onToggle={({ newState }) => {
           if (newState !== 'open') return
-          place()
+          position()
           // The event comes after the menu has opened: keys pressed until then have chosen a line already.
           if (list.current?.contains(document.activeElement) === true) return
           const all = lines()
@@ -75,10 +75,10 @@ export function Menu({
         }}
         onKeyDown={(event) => {
           const all = lines()
-          const at = all.findIndex((line) => line.matches(':focus'))
+          const focusedIndex = all.findIndex((line) => line.matches(':focus'))
           const to = {
-            ArrowDown: at + 1,
-            ArrowUp: at - 1 + all.length,
+            ArrowDown: focusedIndex + 1,
+            ArrowUp: focusedIndex - 1 + all.length,
             Home: 0,
             End: all.length - 1,
           }[event.key]

@@ -28,7 +28,7 @@ const lamps = {
   disabled: { tone: 'off', Icon: CircleMinus },
 } as const satisfies Record<State, { tone: string; Icon: unknown }>
 
-/** The state of a server by shape, word and colour. */
+/** Shows the state of a server by shape, word and colour. */
 export function StateLamp({ state }: { state: State }): ReactNode {
   const t = useText()
   const { tone, Icon } = lamps[state]

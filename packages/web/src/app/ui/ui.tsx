@@ -30,7 +30,7 @@ export function Button({
   )
 }
 
-/** Two letters and a hue of what a server is, so that it cannot look like another or like the host. */
+/** A badge of two letters and a hue that depend on the identity of a server. */
 export function Badge({ name, identity }: { name: string; identity: string }): ReactNode {
   let hash = 0
   for (const character of identity) hash = (hash * 31 + character.charCodeAt(0)) >>> 0
@@ -46,7 +46,7 @@ export function Badge({ name, identity }: { name: string; identity: string }): R
   )
 }
 
-/** A state by shape, word and colour. */
+/** Shows a state by shape, word and colour. */
 export function Lamp({
   tone,
   icon,
@@ -66,7 +66,7 @@ export function Lamp({
 
 const noteIcons = { info: Info, warn: TriangleAlert, danger: CircleAlert, ok: CircleCheck }
 
-/** Something to know, the graver the warmer. */
+/** A notice; its colour shows the severity. */
 export function Note({
   tone,
   children,
@@ -85,7 +85,7 @@ export function Note({
   )
 }
 
-/** A label with its control; the control gets the ids of what describes it. */
+/** A label with its control. The control gets its id and `aria-describedby`. */
 export function Field({
   label,
   hint,
@@ -103,7 +103,7 @@ export function Field({
 }): ReactNode {
   const id = useId()
   const described = [hint != null && `${id}-hint`, problem != null && `${id}-problem`].filter(
-    (one) => one !== false,
+    (id) => id !== false,
   )
   return (
     <div className={style.field}>
@@ -129,7 +129,7 @@ export function Field({
   )
 }
 
-/** A field that narrows a list, with how many of its rows are shown. */
+/** An input that filters a list, with the number of rows shown. */
 export function Search({
   label,
   value,
@@ -161,7 +161,7 @@ export function Search({
   )
 }
 
-/** Which of a few views is shown. */
+/** Switches between a few views. */
 export function Views<V extends string>({
   label,
   views,
@@ -191,7 +191,7 @@ export function Views<V extends string>({
   )
 }
 
-/** A box that scrolls, with a name. It is no landmark: a screen has many of them, also of one name. */
+/** A labelled box that scrolls. It is not a landmark, since a screen can have many of one name. */
 export function ScrollBox({
   label,
   className,
@@ -210,7 +210,7 @@ export function ScrollBox({
   )
 }
 
-/** Behind the name of a field that has to be filled in. */
+/** Marks the label of a required field. */
 export function RequiredMark({ title }: { title: string }): ReactNode {
   return (
     <span className={style.required} title={title} aria-hidden="true">
@@ -219,7 +219,7 @@ export function RequiredMark({ title }: { title: string }): ReactNode {
   )
 }
 
-/** A key chord beside what it does. */
+/** Shows a key or key chord. */
 export function Key({ children }: { children: ReactNode }): ReactNode {
   return (
     <span className={style.key} aria-hidden="true">
@@ -228,7 +228,7 @@ export function Key({ children }: { children: ReactNode }): ReactNode {
   )
 }
 
-/** A list with nothing in it: what that means and what to do next. */
+/** Shown in place of an empty list: a title, and what to do next. */
 export function Empty({ title, children }: { title: string; children?: ReactNode }): ReactNode {
   return (
     <div className={style.empty}>

@@ -2,7 +2,7 @@ import type { AttachResult, Inclusion } from '@jackfield/host/browser'
 import type { LibraryLeaf } from '@jackfield/host/client'
 import { type ReactNode, useCallback, useState } from 'react'
 import { Link } from 'wouter'
-import { useAct, useHost, useTopic } from '../data/host.tsx'
+import { useAction, useHost, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -13,11 +13,11 @@ import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './library.module.css'
 import { costOf } from './tree.ts'
 
-/** Resources that are attached at once, at most. */
+/** Maximum number of resources that are attached at once. */
 const maxAttached = 200
 
-/** What was chosen, what it costs, and the conversation that it is given to. */
-export function Basket({
+/** The chosen resources, their tokens, and the conversation to attach them to. */
+export function Selection({
   chosen,
   onClear,
 }: {
@@ -30,38 +30,38 @@ export function Basket({
   const conversations = [...(useTopic('conversations')?.values() ?? [])].toSorted((a, b) =>
     a.lastAt < b.lastAt ? 1 : -1,
   )
-  const [wanted, setWanted] = useState<string>()
-  const target = wanted ?? conversations[0]?.id ?? ''
+  const [selectedConversation, setSelectedConversation] = useState<string>()
+  const target = selectedConversation ?? conversations[0]?.id ?? ''
   const [result, setResult] = useState<{ conversation: string; attached: Wire<AttachResult> }>()
   const [inclusion, setInclusion] = useState<{ conversation: string; included: Wire<Inclusion> }>()
   const { tokens, unknown } = costOf(chosen.values())
   const isTooMany = chosen.size > maxAttached
-  const opened = useCallback(
+  const openTarget = useCallback(
     async (): Promise<string> =>
       target === '' ? await client.call('conversations.open', { context: false }) : target,
     [client, target],
   )
-  const attach = useAct(
+  const attach = useAction(
     useCallback(async () => {
       setInclusion(undefined)
-      const conversation = await opened()
+      const conversation = await openTarget()
       const refs = [...chosen.values()].map(({ server, uri }) => ({ server, uri }))
       const attached = wire(await client.call('library.attach', { conversation, refs }))
       setResult({ conversation, attached })
-      setWanted(conversation)
+      setSelectedConversation(conversation)
       onClear()
-    }, [client, chosen, opened, onClear]),
+    }, [client, chosen, openTarget, onClear]),
   )
-  const include = useAct(
+  const include = useAction(
     useCallback(async () => {
       setResult(undefined)
-      const conversation = await opened()
+      const conversation = await openTarget()
       // A conversation can be included into only while it is live.
       await client.call('conversations.open', { id: conversation, context: false })
       const included = wire(await client.call('library.include', { conversation }))
       setInclusion({ conversation, included })
-      setWanted(conversation)
-    }, [client, opened]),
+      setSelectedConversation(conversation)
+    }, [client, openTarget]),
   )
   const error = attach.error ?? include.error
   const isRunning = attach.isRunning || include.isRunning
@@ -91,7 +91,7 @@ export function Basket({
           className={uiStyle.input}
           aria-label={t('library.target')}
           value={target}
-          onChange={({ target: { value } }) => setWanted(value)}
+          onChange={({ target: { value } }) => setSelectedConversation(value)}
         >
           <option value="">{t('library.newConversation')}</option>
           {conversations.slice(0, 50).map(({ id, title }) => (
@@ -125,7 +125,7 @@ export function Basket({
             tokens: number(result.attached.tokens),
           })}{' '}
           <Link href={routes.chat.to(result.conversation)}>{t('library.openConversation')}</Link>
-          <Left list={[...result.attached.failed, ...result.attached.withheld]} />
+          <ResourceReasons list={[...result.attached.failed, ...result.attached.withheld]} />
         </Note>
       )}
       {inclusion !== undefined && (
@@ -136,7 +136,7 @@ export function Basket({
             budget: number(inclusion.included.budget),
           })}{' '}
           <Link href={routes.chat.to(inclusion.conversation)}>{t('library.openConversation')}</Link>
-          <Left
+          <ResourceReasons
             list={[
               ...inclusion.included.included.map(({ server, uri, because }) => ({
                 server,
@@ -155,7 +155,7 @@ export function Basket({
 const maxReasons = 50
 
 /** Resources with a reason each. */
-function Left({
+function ResourceReasons({
   list,
 }: {
   list: readonly {
@@ -172,7 +172,8 @@ function Left({
       <ul className={style.reasons}>
         {list.slice(0, maxReasons).map(({ server, uri, reason }) => (
           <li key={`${server} ${plainText(uri)}`}>
-            {server} <Foreign text={uri} most={120} inline />: <HostText text={reason} most={200} inline />
+            {server} <Foreign text={uri} maxCharacters={120} inline />:{' '}
+            <HostText text={reason} maxCharacters={200} inline />
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 import { Ellipsis } from 'lucide-react'
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { useAct, useHost } from '../data/host.tsx'
+import { useAction, useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -11,7 +11,7 @@ import { Menu } from '../ui/menu.tsx'
 import { Button, Field, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
-/** What is asked before an act on a conversation. */
+/** Actions on a conversation that need input or confirmation. */
 export type ConversationDialogKind = 'rename' | 'compact' | 'delete'
 
 export function ConversationMenu({
@@ -36,7 +36,7 @@ export function ConversationMenu({
           key: 'fork',
           text: t('command.fork'),
           onChoose: () =>
-            void client.call('conversations.fork', { id }).then((made) => navigate(routes.chat.to(made))),
+            void client.call('conversations.fork', { id }).then((fork) => navigate(routes.chat.to(fork))),
         },
         { key: 'compact', text: t('command.compact'), onChoose: () => onDialog('compact') },
         { key: 'delete', text: t('command.delete'), isGrave: true, onChoose: () => onDialog('delete') },
@@ -45,7 +45,7 @@ export function ConversationMenu({
   )
 }
 
-/** Asks for what an act needs, in its place on the page. Esc and the second button change nothing. */
+/** Asks for the input or confirmation of an action. Esc and the second button cancel. */
 export function ConversationDialog({
   id,
   title,
@@ -61,14 +61,14 @@ export function ConversationDialog({
   const { client } = useHost()
   const [location, navigate] = useLocation()
   const [text, setText] = useState(kind === 'rename' ? title : '')
-  const summarize = useAct(
+  const summarize = useAction(
     useCallback(async () => setText(await client.call('conversations.summarize', { id })), [client, id]),
   )
   const begin = summarize.run
   useEffect(() => {
     if (kind === 'compact') void begin()
   }, [kind, begin])
-  const act = useAct(
+  const action = useAction(
     useCallback(async () => {
       if (kind === 'rename') await client.call('conversations.setTitle', { id, title: text })
       else if (kind === 'compact') await client.call('conversations.compact', { id, summary: text })
@@ -76,13 +76,13 @@ export function ConversationDialog({
     }, [client, id, kind, text]),
   )
   const confirm = async (): Promise<void> => {
-    if (!(await act.run())) return
+    if (!(await action.run())) return
     onClose()
     if (kind === 'delete' && location === routes.chat.to(id)) navigate(routes.chats.to())
   }
   const first = useRef<HTMLButtonElement & HTMLInputElement & HTMLTextAreaElement>(null)
   useEffect(() => first.current?.focus(), [])
-  const error = act.error ?? summarize.error
+  const error = action.error ?? summarize.error
   return (
     <form
       className={style.dialog}
@@ -130,7 +130,7 @@ export function ConversationDialog({
       )}
       {kind === 'delete' && (
         <p>
-          {t('chat.deleteMeans')} <Foreign text={foreign(title)} most={80} inline />
+          {t('chat.deleteMeans')} <Foreign text={foreign(title)} maxCharacters={80} inline />
         </p>
       )}
       {error !== undefined && <ErrorNote error={error} />}
@@ -139,7 +139,7 @@ export function ConversationDialog({
           small
           type="submit"
           look={kind === 'delete' ? undefined : 'primary'}
-          isOff={act.isRunning || (kind !== 'delete' && text.trim() === '')}
+          isOff={action.isRunning || (kind !== 'delete' && text.trim() === '')}
           className={kind === 'delete' ? uiStyle.danger : undefined}
           data-act="confirm"
         >

@@ -1,5 +1,5 @@
 import { type ReactNode, useCallback } from 'react'
-import { useAct, useHost, useRead } from '../data/host.tsx'
+import { useAction, useHost, useRead } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { Foreign } from '../text/foreign.tsx'
@@ -9,12 +9,12 @@ import { Button } from '../ui/ui.tsx'
 import style from './permissions.module.css'
 import { VerdictLamp } from './rule-text.tsx'
 
-/** What the person decided for later: calls, and pages of apps. */
-export function Given(): ReactNode {
+/** Remembered answers: grants for calls, and consents to pages of apps. */
+export function RememberedAnswers(): ReactNode {
   return (
     <>
       <Grants />
-      <Apps />
+      <AppConsents />
     </>
   )
 }
@@ -25,7 +25,7 @@ function Grants(): ReactNode {
   const { client } = useHost()
   const grants = useRead('policy.grants', {})
   const { refetch } = grants
-  const revoke = useAct(
+  const revoke = useAction(
     useCallback(
       async (id: string) => {
         await client.call('policy.revoke', { id })
@@ -57,7 +57,7 @@ function Grants(): ReactNode {
               )}
               {grant.arguments?.map((test) => (
                 <span key={test.at} className={style.condition}>
-                  <Foreign text={foreign(JSON.stringify(test))} most={160} inline />
+                  <Foreign text={foreign(JSON.stringify(test))} maxCharacters={160} inline />
                 </span>
               ))}
             </span>
@@ -75,14 +75,14 @@ function Grants(): ReactNode {
   )
 }
 
-/** Apps whose pages are shown or blocked without asking. */
-function Apps(): ReactNode {
+/** Consents to pages of apps, which are shown or blocked without asking. */
+function AppConsents(): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()
   const { client } = useHost()
   const consents = useRead('apps.consents', {}, { isFresh: true })
   const { refetch } = consents
-  const forget = useAct(
+  const forget = useAction(
     useCallback(
       async (identity: string, uri: string) => {
         await client.call('apps.forget', { identity, uri })
@@ -98,21 +98,25 @@ function Apps(): ReactNode {
       <p className={screen.muted}>{t('permissions.appsMean')}</p>
       <ul className={screen.rows} aria-label={t('permissions.apps')}>
         {consents.data.map((consent) => {
-          const { server, identity, uri, verdict, granted, anyContents, at, csp } = consent
+          const { server, identity, uri, verdict, granted, anyContents, at: grantedAt, csp } = consent
           const origins = [...new Set(Object.values(csp).flat())]
           return (
             <li key={`${plainText(identity)} ${plainText(uri)}`} className={screen.row}>
               <VerdictLamp verdict={verdict} />
               <span className={screen.grow}>
                 <span className={style.what}>
-                  {server} <Foreign text={uri} most={120} inline />
+                  {server} <Foreign text={uri} maxCharacters={120} inline />
                 </span>{' '}
                 <span className={style.condition}>
                   {origins.length === 0
                     ? t('permissions.appReachesNothing')
                     : rich(t, 'permissions.appReaches', {
                         origins: (
-                          <Foreign text={foreign(origins.map(plainText).join(', '))} most={200} inline />
+                          <Foreign
+                            text={foreign(origins.map(plainText).join(', '))}
+                            maxCharacters={200}
+                            inline
+                          />
                         ),
                       })}
                 </span>
@@ -123,7 +127,7 @@ function Apps(): ReactNode {
                 ))}
                 {anyContents && <span className={style.condition}>{t('permissions.appAnyContents')}</span>}
               </span>
-              <span className={screen.muted}>{dateTime(at)}</span>
+              <span className={screen.muted}>{dateTime(grantedAt)}</span>
               <Button
                 small
                 isOff={forget.isRunning}

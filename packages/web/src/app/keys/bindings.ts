@@ -1,13 +1,14 @@
 import { routes } from '../routes.ts'
 
-/** Something a key does, with the id of its name. Menus, the key sheet and tests read the same table. */
-export interface KeyAct {
+/** A key with its effect. `name`: the id of its description. */
+export interface KeyBinding {
   /** `Mod` is Ctrl, or ⌘ on a Mac. */
   readonly keys: string
   readonly name: string
   readonly where: 'anywhere' | 'composer' | 'card' | 'inbox'
-  /** An address to open, or the `data-act` of the button to click. */
+  /** An address to open. */
   readonly to?: string
+  /** A key of `actions` of `useKeys`; on a card, the `data-act` of the buttons to click, separated by spaces. */
   readonly act?: string
 }
 
@@ -22,13 +23,13 @@ export const screens = [
   { key: 'a', name: 'nav.activity', to: routes.activities.to() },
 ] as const
 
-export const keyActs: readonly KeyAct[] = [
+export const keyBindings: readonly KeyBinding[] = [
   { keys: 'Mod+K', name: 'key.palette', where: 'anywhere', act: 'palette' },
   { keys: '?', name: 'key.sheet', where: 'anywhere', act: 'keys' },
   { keys: '.', name: 'key.dock', where: 'anywhere', act: 'dock' },
   { keys: 'Mod+.', name: 'key.stop', where: 'anywhere', act: 'stop' },
   { keys: 'i', name: 'key.oldest', where: 'anywhere', act: 'oldest' },
-  ...screens.map(({ key, name, to }): KeyAct => ({ keys: `g ${key}`, name, where: 'anywhere', to })),
+  ...screens.map(({ key, name, to }): KeyBinding => ({ keys: `g ${key}`, name, where: 'anywhere', to })),
   // The composer has its own keys, which are listed with the others.
   { keys: 'Enter', name: 'key.send', where: 'composer' },
   { keys: 'Shift+Enter', name: 'key.line', where: 'composer' },
@@ -45,7 +46,7 @@ export const keyActs: readonly KeyAct[] = [
   { keys: 'K', name: 'key.previous', where: 'inbox', act: 'previous' },
 ]
 
-/** Whether a key event belongs to a text that is being typed. */
+/** Whether a key event belongs to text input. */
 export function isTyping(event: KeyboardEvent): boolean {
   if (event.isComposing) return true
   const { target } = event

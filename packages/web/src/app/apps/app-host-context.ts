@@ -1,7 +1,7 @@
 import type { AppDisplayMode, AppHostContext } from '@jackfield/host/browser'
 import { type RefObject, useEffect, useRef } from 'react'
 
-/** Variables of the extension by those of this page. */
+/** CSS variables of the MCP Apps extension, with the variable of this page that has the value. */
 const variables = {
   '--color-background-primary': '--raised',
   '--color-background-secondary': '--page',
@@ -29,8 +29,8 @@ const variables = {
 
 const isDark = matchMedia('(prefers-color-scheme: dark)')
 
-/** What an app gets of this page: theme, language, size, colours. */
-export function surroundings(
+/** The host context of an app: theme, language, size, colours. */
+export function appHostContext(
   box: HTMLElement | null,
   displayMode: AppDisplayMode,
   maxHeight: number,
@@ -47,7 +47,10 @@ export function surroundings(
     containerDimensions: displayMode === 'inline' ? { width, maxHeight } : { width, height },
     styles: {
       variables: Object.fromEntries(
-        Object.entries(variables).map(([name, own]) => [name, computed.getPropertyValue(own).trim()]),
+        Object.entries(variables).map(([name, pageVariable]) => [
+          name,
+          computed.getPropertyValue(pageVariable).trim(),
+        ]),
       ),
     },
     deviceCapabilities: {
@@ -57,29 +60,29 @@ export function surroundings(
   }
 }
 
-/** Calls `changed` when theme, language, size or way of showing change. */
-export function useSurroundings(
+/** Calls `onChange` with the host context at first, and when theme, language, size or display mode change. */
+export function useAppHostContext(
   box: RefObject<HTMLElement | null>,
   mode: AppDisplayMode,
   maxHeight: number,
-  changed: (now: AppHostContext) => void,
+  onChange: (now: AppHostContext) => void,
 ): void {
-  const latest = useRef(changed)
-  latest.current = changed
+  const latest = useRef(onChange)
+  latest.current = onChange
   useEffect(() => {
     const { current } = box
     if (current === null) return
-    const look = (): void => latest.current(surroundings(current, mode, maxHeight))
-    const sizes = new ResizeObserver(look)
+    const report = (): void => latest.current(appHostContext(current, mode, maxHeight))
+    const sizes = new ResizeObserver(report)
     sizes.observe(current)
-    const attributes = new MutationObserver(look)
+    const attributes = new MutationObserver(report)
     attributes.observe(document.documentElement, { attributeFilter: ['data-theme', 'lang'] })
-    isDark.addEventListener('change', look)
-    look()
+    isDark.addEventListener('change', report)
+    report()
     return () => {
       sizes.disconnect()
       attributes.disconnect()
-      isDark.removeEventListener('change', look)
+      isDark.removeEventListener('change', report)
     }
   }, [box, mode, maxHeight])
 }

@@ -9,8 +9,8 @@ import { Button, Key, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import type { InspectorRun } from './run.ts'
 
-/** A thing of a server with what is filled in and what comes out: side by side, below each other, or one of them. */
-export function Bench({
+/** The layout of a tool, prompt or resource: its form and its result side by side, or in two tabs in a narrow window. */
+export function RunLayout({
   server,
   kind,
   title,
@@ -28,11 +28,11 @@ export function Bench({
   head: ReactNode
   form: ReactNode
   run: InspectorRun
-  /** The word on the button. */
+  /** The label of the button. */
   action: string
   isOff?: boolean
   onRun: () => void
-  /** What came out. */
+  /** The result. */
   children: ReactNode
 }): ReactNode {
   const t = useText()
@@ -109,7 +109,7 @@ export function Bench({
   )
 }
 
-/** Something that is made when it is opened first. */
+/** A collapsed section whose content is rendered when it is opened first. */
 export function Fold({ title, children }: { title: ReactNode; children: ReactNode }): ReactNode {
   const [isOpened, setOpened] = useState(false)
   return (
@@ -125,7 +125,7 @@ export function Fold({ title, children }: { title: ReactNode; children: ReactNod
   )
 }
 
-/** How far a run is, as the server says, and for how long it has run. */
+/** The progress of a run as reported by the server, and its duration. */
 function Progress({ row }: { row: NonNullable<InspectorRun['row']> }): ReactNode {
   const t = useText()
   const { age, number } = useFormat()
@@ -137,7 +137,7 @@ function Progress({ row }: { row: NonNullable<InspectorRun['row']> }): ReactNode
       <span>
         {progress !== undefined &&
           (total === undefined ? number(progress) : `${number(progress)}/${number(total)}`)}{' '}
-        {message !== undefined && <Foreign text={message} most={120} inline />}{' '}
+        {message !== undefined && <Foreign text={message} maxCharacters={120} inline />}{' '}
         <span className={style.quiet}>{age(now - Date.parse(row.at))}</span>
       </span>
     </span>
