@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { ChunkingContext } from 'rolldown'
-import { bundle, importedBy, type Written, entriesOf } from './bundle.ts'
+import { bundle, entriesOf, importedBy, type Written } from './bundle.ts'
 import { root } from './run.ts'
 
 const folder = join(root, 'packages', 'host')

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { CodeSplittingGroup } from 'rolldown'
-import { bundle, type Written, entriesOf } from './bundle.ts'
+import { bundle, entriesOf, type Written } from './bundle.ts'
 import { root } from './run.ts'
 
 const folder = join(root, 'packages', 'sdk')

@@ -1,5 +1,5 @@
 import { inspectUrl } from '../../../packages/host/src/core/forms/inspect-url.ts'
-import { imageSize, detectFileType } from '../../../packages/host/src/resources/contents.ts'
+import { detectFileType, imageSize } from '../../../packages/host/src/resources/contents.ts'
 import { fetchBundle } from '../../../packages/host/src/servers/install/registry.ts'
 import {
   findListedHost,
