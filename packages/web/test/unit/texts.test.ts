@@ -77,7 +77,9 @@ describe('an outcome of an activity', () => {
       texts.flatMap((text) => [...text.matchAll(/\.close\('([a-z-]+)'/g)].map(([, outcome = '']) => outcome)),
     )
     const [, states = ''] =
-      /const phrases[^{]*\{([^}]*)\}/.exec(readFileSync(new URL('host/connection-factory.ts', host), 'utf8')) ?? []
+      /const phrases[^{]*\{([^}]*)\}/.exec(
+        readFileSync(new URL('host/connection-factory.ts', host), 'utf8'),
+      ) ?? []
     for (const [, state = ''] of states.matchAll(/^ *'?([a-z-]+)'?:/gm)) outcomes.add(state)
     outcomes.delete('connecting')
     expect(outcomes.size).toBeGreaterThan(15)
