@@ -154,11 +154,13 @@ function digestOf(exchange: Exchange): Promise<string> {
 
 const minKeyBytes = 32
 
-/**
- * The secrets that encrypt states, copied.
- * @throws TypeError for one of less than 32 bytes
- */
-export function stateKeys(keys: readonly (string | Uint8Array)[] = []): Uint8Array<ArrayBuffer>[] {
+/** @throws TypeError for secrets that cannot encrypt states, such as one of less than 32 bytes */
+export function requireStateKeys(keys: readonly (string | Uint8Array)[] | undefined): void {
+  stateKeys(keys)
+}
+
+/** Not exported: older versions of TypeScript cannot read the type. */
+function stateKeys(keys: readonly (string | Uint8Array)[] = []): Uint8Array<ArrayBuffer>[] {
   if (!Array.isArray(keys)) {
     throw new TypeError(
       `"keys" must be a list of secrets, not ${typeof keys === 'string' ? 'one string' : kindOf(keys)}: write keys: [secret]`,

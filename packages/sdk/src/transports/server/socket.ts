@@ -8,7 +8,7 @@ import { runOnce } from '../../jsonrpc/promises.ts'
 import { memoryBackplane } from '../../request/backplane.ts'
 import { anonymousCaller, localCaller } from '../../request/exchange.ts'
 import { requireKnown } from '../../request/object-members.ts'
-import { stateKeys } from '../../request/state.ts'
+import { requireStateKeys } from '../../request/state.ts'
 import type { Server } from '../../server/server.ts'
 import { LineConnection } from './line-connection.ts'
 import { MemoryBudget } from './memory-budget.ts'
@@ -160,7 +160,7 @@ export async function serveSocket(
   if ('path' in address) await clearStale(address.path)
   const limits = bounds(options.limits)
   const { keys = [], backplane = memoryBackplane(limits) } = options
-  stateKeys(keys)
+  requireStateKeys(keys)
   const usedKeys = keys.length > 0 ? keys : [crypto.getRandomValues(new Uint8Array(32))]
   const shared = { ...options, limits, backplane, keys: usedKeys }
   const memory = new MemoryBudget(limits.memoryBytes)
