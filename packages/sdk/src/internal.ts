@@ -6,6 +6,7 @@
 
 export { hostOf, type Zone, zoneOfAddress, zoneOfName } from './auth/client/address-zones.ts'
 export { lookupAmong } from './auth/client/pinned-fetch.ts'
+export { inTransaction, useWriteAheadLog } from './backplane/open-sqlite.ts'
 export { readJson } from './jsonrpc/exact-json.ts'
 export {
   checkElicitContent,

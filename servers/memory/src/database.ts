@@ -1,6 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite'
+import { inTransaction, useWriteAheadLog } from '@jackfield/sdk/internal'
 import { limits } from './types.ts'
 
 /** The schema of the SQLite file, and access to it. Several processes may use one file. */
@@ -73,12 +74,12 @@ export function openDatabase(file: string): DatabaseSync {
   }
   const database = new DatabaseSync(file, { timeout: 5_000 })
   try {
-    database.exec('PRAGMA journal_mode = WAL')
+    useWriteAheadLog(database)
     database.exec('PRAGMA synchronous = NORMAL')
     database.exec('PRAGMA foreign_keys = ON')
     const pageSize = integer(database.prepare('PRAGMA page_size').get(), 'page_size')
     database.exec(`PRAGMA max_page_count = ${Math.floor(limits.fileBytes / pageSize)}`)
-    transaction(database, () => {
+    inTransaction(database, () => {
       const found = integer(database.prepare('PRAGMA user_version').get(), 'user_version')
       if (found > schemaVersion) {
         throw new Error(
@@ -117,23 +118,6 @@ export class Statements {
     const statement = this.#prepared.get(sql) ?? this.#database.prepare(sql)
     this.#prepared.set(sql, statement)
     return statement
-  }
-}
-
-/** Runs `work` as one transaction: all of it is stored, or nothing. */
-export function transaction<T>(database: DatabaseSync, work: () => T): T {
-  database.exec('BEGIN IMMEDIATE')
-  try {
-    const result = work()
-    database.exec('COMMIT')
-    return result
-  } catch (error) {
-    try {
-      database.exec('ROLLBACK')
-    } catch {
-      // A full disk, for example, has ended the transaction already.
-    }
-    throw error
   }
 }
 

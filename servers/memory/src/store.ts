@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { ToolError } from '@jackfield/sdk'
-import { integer, openDatabase, type Row, Statements, text, transaction } from './database.ts'
+import { inTransaction } from '@jackfield/sdk/internal'
+import { integer, openDatabase, type Row, Statements, text } from './database.ts'
 import { SearchIndex } from './search-index.ts'
 import {
   type Entity,
@@ -366,7 +367,7 @@ export class MemoryStore {
     if (this.#isWriting) return work()
     this.#isWriting = true
     try {
-      return transaction(this.#database, work)
+      return inTransaction(this.#database, work)
     } catch (error) {
       const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) & 0xff : undefined
       if (code === sqliteCodes.busy || code === sqliteCodes.locked) {

@@ -9,6 +9,7 @@ import { Client as OfficialV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { builtProgram } from '../../../test/setup/built-program.ts'
+import { openTogether } from '../../../test/setup/open-together.ts'
 import { acme, alice, fill, readJson, revisions, temporaryFile, worksAt } from './fixture.ts'
 
 const main = builtProgram('memory')
@@ -208,4 +209,13 @@ describe('the command line', () => {
     expect(run('--file', file, '--export', '-').stderr).toContain('contains tables of another program')
     expect(existsSync(file)).toBe(true)
   })
+})
+
+test('servers that open a new file at the same moment can all use it', { timeout: 60_000 }, async () => {
+  const source = new URL('../src/database.ts', import.meta.url).href
+  const reports = await openTogether(
+    `import { openDatabase } from ${JSON.stringify(source)}
+     const use = (file) => openDatabase(file).close()`,
+  )
+  expect(new Set(reports)).toEqual(new Set(['used']))
 })

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { openTogether } from '../../../test/setup/open-together.ts'
 import { assemble, chooseOption } from '../src/domain/package.ts'
 import { findPlace } from '../src/domain/places.ts'
 import { searchOptions } from '../src/domain/schedule.ts'
@@ -142,4 +143,13 @@ test('a full disk is reported as such', () => {
   const trip = { title: 'Barcelona', notes: 'x'.repeat(1_000_000) }
   expect(() => bookings.book('key', { order: order(), details: {} }, trip, now)).toThrow(/full/)
   expect(bookings.all()).toEqual([])
+})
+
+test('servers that open a new file at the same moment can all use it', { timeout: 60_000 }, async () => {
+  const source = new URL('../src/store/database.ts', import.meta.url).href
+  const reports = await openTogether(
+    `import { openDatabase } from ${JSON.stringify(source)}
+     const use = (file) => openDatabase(file, new Date('2027-03-01')).close()`,
+  )
+  expect(new Set(reports)).toEqual(new Set(['used']))
 })

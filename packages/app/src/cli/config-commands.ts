@@ -10,10 +10,9 @@ type Work = (words: string[], options: ConfigCommandOptions, io: Io, output: Out
 /** Adds `config` and `secret` with their subcommands. `begin` receives whether the result is JSON. */
 export function addConfigCommands(program: Command, io: Io, begin: BeginCommand): void {
   const load = () => import('../commands/config.ts')
-  const addConfigCommand = (command: Command, description: string, work: () => Promise<Work>): void => {
-    withConfigOptions(command.description(description))
-      .addOption(storeOption())
-      .addOption(noStoreOption())
+  const addCommand = (command: Command, description: string, work: () => Promise<Work>): void => {
+    command
+      .description(description)
       .addOption(jsonOption())
       .argument('[words...]')
       .action(async (words: string[], options: ConfigCommandOptions) => {
@@ -21,6 +20,12 @@ export function addConfigCommands(program: Command, io: Io, begin: BeginCommand)
         end(await (await work())(words, options, io, output))
       })
   }
+  const addConfigCommand: typeof addCommand = (command, description, work) =>
+    addCommand(
+      withConfigOptions(command).addOption(storeOption()).addOption(noStoreOption()),
+      description,
+      work,
+    )
   const config = program.command('config').description('Show and manage configured servers')
   const listed = config.command('list', { isDefault: true }).usage('[options]')
   refuseUnknownWords(config, listed)
@@ -50,31 +55,17 @@ export function addConfigCommands(program: Command, io: Io, begin: BeginCommand)
     async () => (await import('../commands/import.ts')).importServers,
   )
 
-  const addSecretCommand = (command: Command, description: string, work: () => Promise<Work>): void => {
-    command
-      .description(description)
-      .addOption(jsonOption())
-      .argument('[words...]')
-      .action(async (words: string[], options: { json?: boolean }) => {
-        const { output, end } = begin(options.json === true)
-        end(await (await work())(words, options, io, output))
-      })
-  }
   const secrets = () => import('../commands/secret.ts')
   const secret = program.command('secret').description('Manage secrets that configurations refer to by name')
   const list = secret.command('list', { isDefault: true }).usage('[options]')
   refuseUnknownWords(secret, list)
-  addSecretCommand(
-    list,
-    'List names of secrets, never their values',
-    async () => (await secrets()).listSecrets,
-  )
-  addSecretCommand(
+  addCommand(list, 'List names of secrets, never their values', async () => (await secrets()).listSecrets)
+  addCommand(
     secret.command('set').usage('[options] <name>'),
     'Store a secret; the value is typed at a hidden prompt or read from stdin',
     async () => (await secrets()).setSecret,
   )
-  addSecretCommand(
+  addCommand(
     secret.command('remove').usage('[options] <name>'),
     'Remove a secret, or the remembered answer to an input',
     async () => (await secrets()).removeSecret,

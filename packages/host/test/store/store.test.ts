@@ -1,11 +1,10 @@
-import { fork } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openTogether } from '../../../../test/setup/open-together.ts'
 import { openStore } from '../../src/log/store/store.ts'
 
 let folder: string
@@ -264,34 +263,14 @@ describe('the store file', () => {
 })
 
 it('programs that open a new store at the same moment can all use it', { timeout: 60_000 }, async () => {
-  const program = join(folder, 'opens.ts')
-  const source = new URL('../../src/log/store/store.ts', import.meta.url).href
-  await writeFile(
-    program,
-    `import { openStore } from ${JSON.stringify(source)}
-     process.on('message', (file) => {
-       try {
-         const store = openStore(file)
-         store.activity.begin(${JSON.stringify(start)})
-         store.close()
-         process.send('used')
-       } catch (error) {
-         process.send(error.message)
-       }
-     })
-     process.on('disconnect', () => process.exit())
-     process.send('ready')`,
+  const store = new URL('../../src/log/store/store.ts', import.meta.url).href
+  const reports = await openTogether(
+    `import { openStore } from ${JSON.stringify(store)}
+     const use = (file) => {
+       const store = openStore(file)
+       store.activity.begin(${JSON.stringify(start)})
+       store.close()
+     }`,
   )
-  const children = Array.from({ length: 6 }, () => fork(program, { execArgv: ['--no-warnings'] }))
-  onTestFinished(() => {
-    for (const child of children) child.kill()
-  })
-  const answers = (): Promise<unknown[]> =>
-    Promise.all(children.map(async (child) => (await once(child, 'message'))[0]))
-  expect(new Set(await answers())).toEqual(new Set(['ready']))
-  for (let round = 0; round < 15; round++) {
-    const used = answers()
-    for (const child of children) child.send(join(folder, `${round}.db`))
-    expect(new Set(await used)).toEqual(new Set(['used']))
-  }
+  expect(new Set(reports)).toEqual(new Set(['used']))
 })

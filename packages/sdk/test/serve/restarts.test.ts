@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import type { JsonObject } from '@jackfield/sdk'
 import { sqliteBackplane } from '@jackfield/sdk/backplane/sqlite'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openTogether } from '../../../../test/setup/open-together.ts'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { modern, sendingTo } from './http-support.ts'
 
@@ -216,3 +217,21 @@ describe('an SQLite backplane', () => {
     }
   })
 })
+
+it.each([
+  ['backplane', 'backplane/sqlite.ts', 'sqliteBackplane'],
+  ['task store', 'extensions/tasks/sqlite.ts', 'sqliteTaskStore'],
+])(
+  'processes that open the new file of a %s at the same moment can all use it',
+  {
+    timeout: 60_000,
+  },
+  async (_, path, name) => {
+    const source = new URL(`../../src/${path}`, import.meta.url).href
+    const reports = await openTogether(
+      `import { ${name} } from ${JSON.stringify(source)}
+     const use = (file) => ${name}(file).close()`,
+    )
+    expect(new Set(reports)).toEqual(new Set(['used']))
+  },
+)

@@ -1,5 +1,5 @@
 import type { InboxItem } from '@jackfield/host'
-import { defineServer, prompt, resource, ToolError, tool } from '@jackfield/sdk'
+import { defineServer, tool } from '@jackfield/sdk'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { app, shownIn, ui } from '@jackfield/sdk/extensions/ui'
 import { serveHttp } from '@jackfield/sdk/http'
@@ -9,6 +9,7 @@ import { registry, weather } from '../../../host/test/registry/stand-in.ts'
 import { serveConfigured } from '../fixtures/configured.ts'
 import { asking, hostile, type Served, scriptedModel, serveHost } from '../fixtures/harness.ts'
 import { hostileTexts, tagged } from '../fixtures/hostile-texts.ts'
+import { viewer } from '../fixtures/hostile-viewer.ts'
 import { until } from '../server/rig.ts'
 import { missing, openTab, type Tab } from './journey.ts'
 
@@ -25,87 +26,6 @@ const placesAtLeast = 80
 /** Kinds of texts. */
 const kindsAtLeast = 50
 
-/** What a look at the page found. */
-interface Look {
-  /** The names of the texts that are shown. */
-  readonly shown: readonly string[]
-  readonly faults: readonly string[]
-}
-
-/** Runs in the page: where hostile texts are shown, and what is wrong there. */
-function look(): Look {
-  const shown = new Set<string>()
-  const faults = new Set<string>()
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are looked for
-  const unseen = /[\u0000-\u0008\u000e-\u001f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]|\u{e0041}/u
-  // Three spaces in the widest font.
-  const hanging = 24
-  const add = (text: string): boolean => {
-    const found = [...text.matchAll(/⟦([\w.]+)⟧/g)]
-    for (const [, name = ''] of found) shown.add(name)
-    return found.length > 0
-  }
-  const describe = (element: Element): string =>
-    `${element.closest('[class]')?.outerHTML.slice(0, 160)} in ${element.closest('section,aside,main,header,dialog')?.getAttribute('aria-label')}`
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
-  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-    const element = node.parentElement
-    const text = node.nodeValue ?? ''
-    if (element === null || element.closest('script, style') !== null) continue
-    const isControl = element.closest('textarea, option, .cm-editor') !== null
-    if (unseen.test(text) && element.closest('textarea, .cm-editor') === null)
-      faults.add(`an unseen character: ${describe(element)}`)
-    if (!add(text) || isControl) continue
-    // A text of others is isolated from those of the host, and no button of a decision shows one.
-    const own = element.closest('bdi')
-    if (own === null && getComputedStyle(element).unicodeBidi !== 'isolate')
-      faults.add(`not isolated: ${describe(element)}`)
-    if (element.closest('footer, [data-armed], nav[aria-label="Screens"]') !== null)
-      faults.add(`where the host speaks: ${describe(element)}`)
-    // It stays within what it is drawn in. Spaces at the end of a line hang over.
-    let slot: Element | null = own ?? element
-    const { left, right } = slot.getBoundingClientRect()
-    if (right <= left) continue
-    while (slot !== null && getComputedStyle(slot).display.startsWith('inline')) slot = slot.parentElement
-    const around = slot?.getBoundingClientRect()
-    const isClipped = slot !== null && getComputedStyle(slot).overflowX !== 'visible'
-    if (
-      around !== undefined &&
-      !isClipped &&
-      (right > around.right + hanging || left < around.left - hanging)
-    )
-      faults.add(`leaves its slot by ${Math.round(right - around.right)} px: ${describe(element)}`)
-  }
-  for (const element of document.querySelectorAll('*')) {
-    for (const { name, value } of element.attributes) {
-      if (name !== 'value' && name !== 'style' && unseen.test(value))
-        faults.add(
-          `U+${unseen.exec(value)?.[0].codePointAt(0)?.toString(16)} in ${name}: ${describe(element)}`,
-        )
-      if (/^(on|srcdoc|formaction|ping)/.test(name)) faults.add(`${name}: ${describe(element)}`)
-      if (
-        ['href', 'src', 'action', 'data'].includes(name) &&
-        /^\s*(javascript|vbscript|data:text)/i.test(value)
-      )
-        faults.add(`${name}=${value.slice(0, 40)}`)
-      if (['src', 'action'].includes(name) && value.includes('evil.example')) faults.add(`${name}=${value}`)
-    }
-    if (element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement) add(element.value)
-    // Icons are the only pictures that are drawn by the page.
-    if (
-      ['SCRIPT', 'STYLE', 'IFRAME', 'OBJECT', 'EMBED', 'BASE', 'FORM'].includes(element.tagName) &&
-      element.closest('bdi, main pre') !== null
-    )
-      faults.add(`an element: ${describe(element)}`)
-  }
-  if (document.querySelector('main iframe, main object, main script, main style') !== null)
-    faults.add('an element that loads something')
-  if (Reflect.get(globalThis, 'ran') !== undefined) faults.add('a script ran')
-  const { scrollWidth } = document.documentElement
-  if (scrollWidth > innerWidth) faults.add(`the page is ${scrollWidth - innerWidth} px too wide`)
-  return { shown: [...shown], faults: [...faults] }
-}
-
 describe.skipIf(missing !== undefined)(
   `hostile texts in the browser${missing === undefined ? '' : ` (${missing})`}`,
   { timeout: 180_000 },
@@ -120,11 +40,6 @@ describe.skipIf(missing !== undefined)(
         expect(places.size).toBeGreaterThanOrEqual(placesAtLeast)
       },
     )
-
-    test('a word of 1 MB stays in its box, wherever a server, a model or a caller can put one', async () => {
-      // The dock shows some of them beside other questions, too.
-      expect([...(await showBigWords())]).toEqual(expect.arrayContaining([...bigPlaces]))
-    })
 
     test.each(batches.map((texts, n) => ({ texts, name: `batch ${n + 1} of ${batches.length}` })))(
       'hostile texts of files, a registry, an app and tasks are nothing but texts: $name',
@@ -197,7 +112,9 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
     await page.getByText(/activity #\d+/).waitFor()
     await show(`/inspect/result/${name}`)
     await page.getByRole('button', { name: /^Messages/ }).click()
-    for (const row of (await page.locator('main ol details summary').all()).slice(0, 6)) await row.click()
+    // A payload has rows of its own that open, too.
+    const rows = page.locator('main ol > li > details > summary')
+    for (const row of (await rows.all()).slice(0, 6)) await row.click()
     await show(`/inspect/messages/${name}`)
   }
   await tab.go('/inspect/hostile/prompts/p0?args=%7B%22a%22%3A%22x%22%7D')
@@ -237,7 +154,13 @@ async function showEverywhere(texts: readonly string[]): Promise<ReadonlySet<str
   await page.keyboard.press('Control+Enter')
   await page.getByText('⟦model.inline⟧').first().waitFor()
   await page.locator('[data-act=stop]').waitFor({ state: 'detached' })
-  for (const summary of await page.getByRole('log').locator('summary').all()) await summary.click()
+  // An opened one may contain others, which would shift the rest.
+  await page
+    .getByRole('log')
+    .locator('details')
+    .evaluateAll((all) => {
+      for (const one of all) one.setAttribute('open', '')
+    })
   await show('/chat')
   // The failed calls, since the end of the log has none of the texts.
   await visit('/activity?view=list&filter=status%3Aerror', '[data-place]')
@@ -353,27 +276,6 @@ async function showQuestions(
     if (question.kind === 'approval' || question.kind === 'result')
       host.inbox.answer(id, { verdict: 'allow' }, 'test')
     else if (question.kind === 'elicitation') host.inbox.answer(id, { action: 'decline' }, 'test')
-}
-
-/** Looks at screens in two widths, and collects the places where texts are shown. */
-function viewer({ page }: Tab): { places: Set<string>; show: (screen: string) => Promise<void> } {
-  const places = new Set<string>()
-  return {
-    places,
-    async show(screen) {
-      await page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
-      await page.evaluate(
-        () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 50))),
-      )
-      for (const width of [1440, 390]) {
-        await page.setViewportSize({ width, height: 2_000 })
-        const { shown, faults } = await page.evaluate(look)
-        expect([screen, width, faults]).toEqual([screen, width, []])
-        for (const name of shown) places.add(`${screen} ${name}`)
-      }
-      await page.setViewportSize({ width: 1440, height: 2_000 })
-    },
-  }
 }
 
 /** The kinds of texts that `showConfigured` shows. */
@@ -542,169 +444,5 @@ async function showConfigured(texts: readonly string[]): Promise<ReadonlySet<str
   await show('/settings/registry/server')
   await tab.check()
   await tab.page.context().close()
-  return places
-}
-
-/** Where a text of 1 MB is shown. */
-const bigPlaces = [
-  '/activity big.argument',
-  '/activity raw big.answer',
-  '/activity raw big.log',
-  '/activity raw big.progress',
-  '/activity raw big.sampled',
-  '/chat big.model',
-  '/inbox approval big.argument',
-  '/inbox elicitation big.form',
-  '/inbox result big.result',
-  '/inbox sampling-request big.sampled',
-  '/inbox sampling-result big.answer',
-  '/inbox sampling-result big.sampled',
-  '/inspect messages big.progress',
-  '/inspect prompt big.prompt',
-  '/inspect resource big.resource',
-  '/inspect result big.error',
-  '/inspect result big.text',
-  '/inspect running big.progress',
-  '/library big.resource',
-]
-
-/** Shows words of 1 MB, and gives the places. */
-async function showBigWords(): Promise<ReadonlySet<string>> {
-  const word = (place: string): string => tagged(place, `<b>${'W'.repeat(1_000_000)}`)
-  const gate = Promise.withResolvers<void>()
-  const { url, close } = await serveHttp(
-    defineServer({
-      name: 'big',
-      version: '1.0.0',
-      tools: {
-        text: tool({ input: z.object({}), run: () => word('big.text') }),
-        fail: tool({
-          input: z.object({}),
-          run() {
-            throw new ToolError(word('big.error'))
-          },
-        }),
-        report: tool({
-          input: z.object({}),
-          async run(_args, ctx) {
-            ctx.progress(1, 2, word('big.progress'))
-            ctx.log('warning', word('big.log'))
-            await gate.promise
-            return 'reported'
-          },
-        }),
-        result: tool({ input: z.object({}), run: () => word('big.result') }),
-      },
-      resources: { big: resource({ uri: 'big://one', read: () => word('big.resource') }) },
-      prompts: { big: prompt({ run: () => word('big.prompt') }) },
-    }),
-  ).listen({ port: 0 })
-  onTestFinished(() => close())
-  const served = await serveHost({
-    sampling: { limits: { tokensPerDay: 10_000_000 } },
-    servers: { big: { url: `${url}` }, demo: asking },
-    rules: [
-      { id: 'echo', verdict: 'ask', tool: 'echo', scope: 'always' },
-      { id: 'look', verdict: 'ask', tool: 'result', gate: 'result' },
-      { id: 'rest', verdict: 'allow' },
-    ],
-    model: scriptedModel([{ say: word('big.answer') }, { say: word('big.model') }]),
-  })
-  const { host } = served.service
-  const tab = await openTab(served, '/servers', { viewport: { width: 1440, height: 2_000 } })
-  const { page } = tab
-  const { places, show } = viewer(tab)
-  for (const name of ['text', 'fail', 'report']) {
-    await tab.go(`/inspect/big/tools/${name}?args=%7B%7D`)
-    await page.getByRole('heading', { name, exact: true }).waitFor()
-    if (name === 'report') {
-      await page.getByText('Options').click()
-      await page.getByLabel('Log level').selectOption('debug')
-    }
-    await page.click('[data-act=run]')
-    if (name === 'report') {
-      await page.getByText('⟦big.progress⟧').first().waitFor()
-      await show('/inspect running')
-      gate.resolve()
-    }
-    await page.getByText(/activity #\d+/).waitFor()
-    if (name !== 'report') {
-      await show('/inspect result')
-      continue
-    }
-    await page.getByRole('button', { name: /^Messages/ }).click()
-    await page.locator('main ol details', { hasText: 'notifications/progress' }).waitFor()
-    for (const row of await page.locator('main ol details summary').all()) await row.click()
-    await page.locator('main ol').getByText('⟦big.progress⟧').first().waitFor()
-    await show('/inspect messages')
-  }
-  await tab.go('/inspect/big/prompts/big')
-  await page.click('[data-act=run]')
-  await page.getByText('⟦big.prompt⟧').first().waitFor()
-  await show('/inspect prompt')
-  await tab.go(`/inspect/big/resources/${encodeURIComponent('big://one')}`)
-  await page.click('[data-act=run]')
-  await page.getByText('⟦big.resource⟧').first().waitFor()
-  await show('/inspect resource')
-  await tab.go(`/library/big/${encodeURIComponent('big://one')}`)
-  await page.getByText('⟦big.resource⟧').first().waitFor()
-  await show('/library')
-
-  const chat = { caller: 'chat', conversation: 'talk' } as const
-  void host.call('demo__echo', { text: word('big.argument') }, chat).catch(() => undefined)
-  void host.call('big__result', {}, chat).catch(() => undefined)
-  const start = (name: string, params: unknown): void =>
-    void served.service.startRun(
-      { kind: 'call', tool: `demo__${name}`, arguments: { params } },
-      { by: 'test', asks: true },
-    )
-  const requestedSchema = { type: 'object', properties: { a: { type: 'string' } } }
-  start('ask', { message: word('big.form'), requestedSchema })
-  await until(() => host.inbox.list().length === 3, 'the questions')
-  for (const { id, question } of host.inbox.list()) {
-    await tab.go(`/inbox/${id}`)
-    await page.locator(`[data-card="${id}"]`).waitFor()
-    await show(`/inbox ${question.kind}`)
-    if (question.kind === 'elicitation') host.inbox.answer(id, { action: 'decline' }, 'test')
-    else if (question.kind === 'approval') host.inbox.answer(id, { verdict: 'allow' }, 'test')
-    else host.inbox.answer(id, { verdict: 'deny' }, 'test')
-  }
-  await until(
-    () => host.activity({ kind: 'call' }).every(({ outcome }) => outcome !== 'running'),
-    'the calls',
-  )
-  start('sample', {
-    messages: [{ role: 'user', content: { type: 'text', text: word('big.sampled') } }],
-    maxTokens: 9,
-  })
-  for (const kind of ['sampling-request', 'sampling-result']) {
-    const item = (): InboxItem | undefined => host.inbox.list().find(({ question }) => question.kind === kind)
-    await until(() => item() !== undefined, kind)
-    const id = item()?.id ?? ''
-    await tab.go(`/inbox/${id}`)
-    await page.locator(`[data-card="${id}"] [role=group][aria-labelledby]`).nth(1).waitFor()
-    await show(`/inbox ${kind}`)
-    host.inbox.answer(id, { verdict: 'allow' }, 'test')
-  }
-  await tab.go('/activity?view=raw')
-  for (const name of ['answer', 'log', 'progress', 'sampled'])
-    await page
-      .locator('[data-place]', { hasText: `⟦big.${name}⟧` })
-      .first()
-      .waitFor()
-  await show('/activity raw')
-  const call = host.activity({ kind: 'call' }).find(({ detail }) => detail['tool'] === 'echo')
-  await tab.go(`/activity/${call?.id}`)
-  await page.locator('main', { hasText: '⟦big.argument⟧' }).waitFor()
-  await show('/activity')
-  await tab.go('/chat')
-  await page.getByRole('button', { name: 'New conversation' }).click()
-  await page.getByRole('textbox', { name: 'Message' }).fill('Say it')
-  await page.keyboard.press('Control+Enter')
-  await page.getByRole('log').getByText('⟦big.model⟧').first().waitFor()
-  await page.locator('[data-act=stop]').waitFor({ state: 'detached' })
-  await show('/chat')
-  await tab.check()
-  await page.context().close()
   return places
 }

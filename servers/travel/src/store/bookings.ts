@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { inTransaction } from '@jackfield/sdk/internal'
 import {
   type Booking,
   bookingShape,
@@ -7,7 +8,7 @@ import {
   type TravelerDetails,
   travelerDetailsShape,
 } from '../schemas.ts'
-import { text, transaction } from './database.ts'
+import { text } from './database.ts'
 import type { Trips } from './trips.ts'
 
 export class Bookings {
@@ -43,7 +44,7 @@ export class Bookings {
     trip: { title: string; notes: string },
     now: Date,
   ): Booking {
-    return transaction(this.#database, () => {
+    return inTransaction(this.#database, () => {
       const before = this.#byKey.get(key)
       if (before !== undefined) return bookingOf(before)
       const { name } = this.#trips.add({

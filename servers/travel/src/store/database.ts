@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
+import { inTransaction, useWriteAheadLog } from '@jackfield/sdk/internal'
 import { seed } from './seed.ts'
 
 const schema = `
@@ -57,10 +58,10 @@ export function openDatabase(file: string, now: Date): DatabaseSync {
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const database = new DatabaseSync(file, { timeout: 5_000 })
   try {
-    database.exec('PRAGMA journal_mode = WAL')
+    useWriteAheadLog(database)
     database.exec('PRAGMA synchronous = NORMAL')
     database.exec('PRAGMA foreign_keys = ON')
-    transaction(database, () => {
+    inTransaction(database, () => {
       const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0)
       if (found > version) {
         throw new Error(
@@ -79,23 +80,6 @@ export function openDatabase(file: string, now: Date): DatabaseSync {
     throw error
   }
   return database
-}
-
-/** Runs `work` as one transaction: all of it is stored, or nothing. */
-export function transaction<T>(database: DatabaseSync, work: () => T): T {
-  database.exec('BEGIN IMMEDIATE')
-  try {
-    const result = work()
-    database.exec('COMMIT')
-    return result
-  } catch (error) {
-    try {
-      database.exec('ROLLBACK')
-    } catch {
-      // A full disk, for example, has ended the transaction already.
-    }
-    throw error
-  }
 }
 
 /** The value of a text column. */

@@ -104,22 +104,6 @@ export function atomically<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-/**
- * Runs work in a transaction that has the right to write from its start, so that it waits for other programs and reads what they
- * wrote. No transaction may be open.
- */
-export function exclusively<T>(database: DatabaseSync, work: () => T): T {
-  database.exec('BEGIN IMMEDIATE')
-  try {
-    const result = work()
-    database.exec('COMMIT')
-    return result
-  } catch (error) {
-    rollBack(database)
-    throw error
-  }
-}
-
 /** Rolls back. SQLite has done so itself if the disk is full or cannot be written. */
 export function rollBack(database: DatabaseSync, statement = 'ROLLBACK'): void {
   try {

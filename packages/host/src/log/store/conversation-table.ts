@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { inTransaction } from '@jackfield/sdk/internal'
 import type { ConversationFacts } from '../../types/index.ts'
-import { rollBack } from './chain.ts'
 import { cannotRecord } from './store-error.ts'
 
 /** The data of a conversation without its entries. */
@@ -110,14 +110,10 @@ export function createConversationTable(
     return typeof place === 'number' ? place + 1 : Number(row['shared'])
   }
 
-  function inTransaction<T>(work: () => T): T {
-    database.exec('BEGIN IMMEDIATE')
+  function write<T>(work: () => T): T {
     try {
-      const result = work()
-      database.exec('COMMIT')
-      return result
+      return inTransaction(database, work)
     } catch (error) {
-      rollBack(database)
       throw cannotRecord('the next messages', error)
     }
   }
@@ -139,7 +135,7 @@ export function createConversationTable(
     hasForks: (id) => forks.get(id) !== undefined,
     create: insert,
     append: (row, known, added) =>
-      inTransaction(() => {
+      write(() => {
         const there = count(row.id)
         if (there === undefined && known === 0) insert(row)
         else if (there !== known) return false
@@ -151,7 +147,7 @@ export function createConversationTable(
       }),
     remove: (id) => void remove.run(id),
     prune: () =>
-      inTransaction(() => {
+      write(() => {
         for (;;) {
           const { count: total, characters } = size.get() ?? {}
           if (Number(total) <= bounds.conversations && Number(characters) <= bounds.characters) return

@@ -1,10 +1,11 @@
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
+import { inTransaction, useWriteAheadLog } from '@jackfield/sdk/internal'
 import { reasonOf } from '../../shared/text.ts'
 import { formMigration } from './answer-tables.ts'
 import { appMigration } from './app-table.ts'
-import { atomically, exclusively } from './chain.ts'
+import { atomically } from './chain.ts'
 import { conversationMigration } from './conversation-table.ts'
 import { sealedMigration, startMigration } from './inbox-tables.ts'
 import { logQueueMigration, rowIdsMigration } from './log-writer.ts'
@@ -186,7 +187,7 @@ export function openDatabase(file: string): DatabaseSync {
     const database = new DatabaseSync(file)
     try {
       database.exec(`PRAGMA busy_timeout = ${busyMs}`)
-      useWal(database)
+      useWriteAheadLog(database)
       database.exec('PRAGMA synchronous = NORMAL')
       const isNew = migrate(database)
       // In one transaction, so that no other program removes what it has listed.
@@ -201,20 +202,6 @@ export function openDatabase(file: string): DatabaseSync {
     throw new StoreError(`Cannot use ${file} as the store: ${reasonOf(error)}. ${advice[fault]}`, fault, {
       cause: error,
     })
-  }
-}
-
-/** Switches to a write-ahead log. SQLite does not wait for other programs that do so at the same time. */
-function useWal(database: DatabaseSync): void {
-  const deadlineMs = performance.now() + busyMs
-  for (;;) {
-    try {
-      database.exec('PRAGMA journal_mode = WAL')
-      return
-    } catch (error) {
-      if (faultOf(error) !== 'busy' || performance.now() > deadlineMs) throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
-    }
   }
 }
 
@@ -330,7 +317,7 @@ function readRoots(database: DatabaseSync): void {
 function migrate(database: DatabaseSync): boolean {
   // Opening a current store must not wait for a transaction of another program.
   if (versionOf(database) === migrations.length && hasTextIndex(database)) return false
-  return exclusively(database, () => {
+  return inTransaction(database, () => {
     const version = versionOf(database)
     if (version > migrations.length) {
       throw new StoreError(

@@ -1,9 +1,8 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import type { Round } from '@jackfield/sdk/client'
-import { readJson } from '@jackfield/sdk/internal'
+import { inTransaction, readJson } from '@jackfield/sdk/internal'
 import { frozenCopy, type JsonRecord } from '../../shared/json.ts'
 import type { Caller, Decision, HostQuestion, Inbox, InboxItem } from '../../types/index.ts'
-import { exclusively } from './chain.ts'
 import type { LogWriter } from './log-writer.ts'
 
 /** A question, and the program that waits for its answer. */
@@ -158,7 +157,7 @@ export function createInboxTable(
     },
     owners: () => owners.all().map((row) => String(row['owner'])),
     abandon: (owner, reason) =>
-      exclusively(database, () => {
+      inTransaction(database, () => {
         const lost = [...loseOwned.all(reason, owner), ...loseSent.all(`${reason}${uncertainSuffix}`, owner)]
         for (const statement of releaseStatements) statement.run(owner)
         return lost.map(toRow)

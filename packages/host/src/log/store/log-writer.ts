@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { inTransaction } from '@jackfield/sdk/internal'
 import { reasonOf } from '../../shared/text.ts'
-import { type Chain, createChain, createInsert, exclusively, type Link } from './chain.ts'
+import { type Chain, createChain, createInsert, type Link } from './chain.ts'
 import { type RowEnded, RowJournal, type RowStarted } from './row-journal.ts'
 
 /** An event that is no activity row. It can be referred to before it is stored. */
@@ -444,7 +445,7 @@ function moveQueue(database: DatabaseSync, move: (rows: (RowStarted | RowEnded)[
   const isThere = (): boolean =>
     database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'activity_queue'").get() !== undefined
   if (!isThere()) return
-  exclusively(database, () => {
+  inTransaction(database, () => {
     // Another program may have moved them in the meantime.
     if (!isThere()) return
     const queue = database.prepare(

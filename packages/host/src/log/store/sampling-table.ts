@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { exclusively } from './chain.ts'
+import { inTransaction } from '@jackfield/sdk/internal'
 
 /** One sampling request of a server. */
 interface SamplingUse {
@@ -114,7 +114,7 @@ export function createSamplingTable(database: DatabaseSync): SamplingTable {
   )
   const removeGrant = database.prepare('DELETE FROM sampling_grant WHERE id = ?')
   return {
-    alone: (work) => exclusively(database, work),
+    alone: (work) => inTransaction(database, work),
     tally(server, now) {
       const recent = minute.get(server, now - minuteMs)
       const tally: SamplingTally = {

@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { readJson } from '@jackfield/sdk/internal'
+import { inTransaction, readJson } from '@jackfield/sdk/internal'
 import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import type { TrustItem } from '../../types/index.ts'
-import { exclusively } from './chain.ts'
 
 /** One version of one definition of a server. */
 export interface DefinitionText {
@@ -124,7 +123,7 @@ export function createTrustTable(database: DatabaseSync, version: () => number):
       const listed: unknown = row === undefined ? undefined : readJson(String(row['names']))
       return Array.isArray(listed) ? listed.map(String) : undefined
     },
-    write: (work) => exclusively(database, () => work(writer)),
+    write: (work) => inTransaction(database, () => work(writer)),
   }
 }
 
