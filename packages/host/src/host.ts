@@ -42,7 +42,14 @@ import { checkRoots } from './servers/roots/folders.ts'
 import { Roots } from './servers/roots/roots.ts'
 import { fingerprint } from './shared/fingerprint.ts'
 import { reasonOf } from './shared/text.ts'
-import type { ConnectionState, Host, HostOptions, Reconfigured, ServerDetails } from './types/index.ts'
+import type {
+  ConnectionState,
+  Host,
+  HostOptions,
+  QuestionKind,
+  Reconfigured,
+  ServerDetails,
+} from './types/index.ts'
 
 /** Milliseconds that closing waits for running work. */
 const closeWaitMs = 2_000
@@ -345,11 +352,13 @@ class LiveHost implements Host {
   attach: Host['attach'] = (surface) => {
     const detach = this.inbox.attach(surface)
     this.trust.askAgain()
+    if (surface.show.roots !== undefined) this.#roots.askAgain()
     return detach
   }
 
-  askAgain(): void {
-    this.trust.askAgain()
+  askAgain(kinds: readonly QuestionKind[]): void {
+    if (kinds.includes('drift')) this.trust.askAgain()
+    if (kinds.includes('roots')) this.#roots.askAgain()
   }
 
   origin(server: string): string {

@@ -28,6 +28,8 @@ import { terminalChatSurface } from './terminal-surface.ts'
 
 /** Maximum bytes read from stdin for one message. */
 const maxInputBytes = 4 * 1_048_576
+/** Milliseconds after which a dialogue begins although servers are still connecting. */
+const slowStartMs = 5_000
 
 export interface ChatOptions extends ConfigChoice {
   model?: string
@@ -254,11 +256,14 @@ export async function runConversation(
   const started = client
     .call('servers.start', {}, { signal: io.signal })
     .catch((error: unknown) => note(`! ${errorText(error)}`))
+  const slow = Promise.withResolvers<void>()
+  const timer = only === undefined ? setTimeout(slow.resolve, slowStartMs) : undefined
   await Promise.race([
-    // Servers whose start the user deferred are not awaited.
-    Promise.race([started, later.promise]).then(() => answering?.settled()),
+    // Servers whose start the user deferred are not awaited, and in a dialogue slow ones only for a while.
+    Promise.race([started, later.promise, slow.promise]).then(() => answering?.settled()),
     interrupted.promise,
   ])
+  clearTimeout(timer)
   await writeServers(state, notes, only === undefined)
   const news = createChatNews(state, notes)
   const screen = new ConversationDisplay(state, surface, news)

@@ -42,6 +42,10 @@ export async function writeServers({ client }: ChatState, surface: ChatSurface, 
   for (const { name, connection } of servers) {
     if ('fixes' in connection)
       lines.push(`${oneLine(name)}: ${stateText(connection, palette)}. ${inOneLine(connection)}`)
+    else if (connection.state === 'connecting')
+      lines.push(
+        `${oneLine(name)}: ${stateText(connection, palette)}. Its tools are listed here once it is ready.`,
+      )
   }
   for (const line of lines) surface.write(`${wrapText(line, columns, 0, 2)}\n`)
 }

@@ -22,7 +22,7 @@ import { paletteFor } from '../output/palette.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { createWarnings, type Warnings } from '../output/warnings.ts'
 import type { Answers } from '../surface/answers-file.ts'
-import { answerQuestions } from '../surface/remote.ts'
+import { answerQuestions, type QuestionSession } from '../surface/remote.ts'
 import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { CliError, ExitCode, inSeconds, isMissingKey } from './exit.ts'
 import { createLocalHost, type OpenHost, onNotice, openHost, usesDaemon } from './host.ts'
@@ -30,6 +30,7 @@ import { type Io, isInteractive, type Output } from './io.ts'
 import { revisionsFor } from './revisions.ts'
 import { type ConfigChoice, fixesFor, type Target } from './target.ts'
 
+/** For a server that was typed, whose program may be slow to start. */
 const connectTimeoutMs = 30_000
 const maxStderrChunks = 50
 
@@ -207,9 +208,7 @@ async function connectTarget(
         ? undefined
         : await answerQuestions(client, person, { ...isMine, note: output.note })
     if (answering !== undefined) ends.push(() => answering.stop())
-    await client.call('servers.start', { servers: [name] }, { signal: io.signal })
-    await waitForAnswers(client, answering, io.signal)
-    io.signal.throwIfAborted()
+    await startServers(client, [name], answering, io, output)
     const rows = await client.call('servers.list', {})
     const state = rows.find((row) => row.name === name)?.connection
     if (state !== undefined && 'fixes' in state)
@@ -400,10 +399,41 @@ export function observerSurfaceFor(io: Io): TerminalSurface | undefined {
   return { ...person, urlElicitation: false, show }
 }
 
-/** Waits until no question is open at this terminal and no accepted login is in progress. */
-export async function waitForAnswers(
+/** Milliseconds after which a terminal shows which servers are awaited. */
+const slowStartMs = 2_000
+
+/** Starts servers, and waits until each is connected or failed, no question is open here, and no accepted login is in progress. */
+export async function startServers(
   client: HostClient,
-  asked: { settled(): Promise<boolean> } | undefined,
+  servers: readonly string[] | undefined,
+  asked: Pick<QuestionSession, 'isAsking' | 'settled'> | undefined,
+  { signal, stderr }: Io,
+  output: Pick<Output, 'note'>,
+): Promise<void> {
+  const noteSlow = async (): Promise<void> => {
+    const rows = await client.call('servers.list', {})
+    const slow = rows.filter(
+      ({ name, connection }) => connection.state === 'connecting' && servers?.includes(name) !== false,
+    )
+    if (slow.length > 0 && asked?.isAsking !== true)
+      output.note(
+        `Waiting for ${slow.map(({ name }) => oneLine(name)).join(', ')} to start. Ctrl+C ends this.`,
+      )
+  }
+  const timer = setTimeout(() => void noteSlow().catch(() => {}), slowStartMs)
+  if (stderr.isTTY !== true) clearTimeout(timer)
+  try {
+    await client.call('servers.start', servers === undefined ? {} : { servers: [...servers] }, { signal })
+  } finally {
+    clearTimeout(timer)
+  }
+  await waitForAnswers(client, asked, signal)
+  signal.throwIfAborted()
+}
+
+async function waitForAnswers(
+  client: HostClient,
+  asked: Pick<QuestionSession, 'settled'> | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {

@@ -9,7 +9,7 @@ import {
   openSession,
   type Session,
   type SessionOptions,
-  waitForAnswers,
+  startServers,
 } from '../cli/session.ts'
 import {
   type CommandWords,
@@ -137,9 +137,7 @@ export async function openServers(
             isMine: ({ question }) => question.cause.conversation === undefined,
             note: output.note,
           })
-    await client.call('servers.start', {}, { signal: io.signal })
-    await waitForAnswers(client, answering, io.signal)
-    io.signal.throwIfAborted()
+    await startServers(client, undefined, answering, io, output)
     const ready: string[] = []
     for (const { name, connection } of await client.call('servers.list', {})) {
       if (connection.state === 'ready' || connection.state === 'asleep') ready.push(name)

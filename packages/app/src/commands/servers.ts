@@ -2,7 +2,7 @@ import type { HostClient, ServerRow, View } from '@jackfield/host/client'
 import { ExitCode } from '../cli/exit.ts'
 import { onNotice, openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
-import { observerSurfaceFor, waitForAnswers } from '../cli/session.ts'
+import { observerSurfaceFor, startServers } from '../cli/session.ts'
 import { type ConfigChoice, hasErrors, noServersMessage, readConfig } from '../cli/target.ts'
 import { stateReason, stateText } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -36,10 +36,8 @@ export async function servers(options: ServersOptions, io: Io, output: Output): 
           note: output.note,
         })
       : undefined
-  await client.call('servers.start', {}, { signal: io.signal })
-  await waitForAnswers(client, answering, io.signal)
+  await startServers(client, undefined, answering, io, output)
   io.signal.removeEventListener('abort', close)
-  io.signal.throwIfAborted()
   const rows = await client.call('servers.list', {})
   const trust = await Promise.all(rows.map(({ name }) => client.call('trust.get', { server: name })))
   const list = rows.map(({ name, connection, tools, resources, templates, prompts }, n) => {

@@ -59,14 +59,14 @@ export function signatureLines({ name, inputSchema }: Tool, columns?: number): s
   )
 }
 
-/** The first sentence of a description, on one line. */
+/** The first sentence of a description, on one line. An abbreviation or the number of a list item does not end it. */
 export function firstSentence(text: string): string {
   const [paragraph = ''] = text.trim().split(/\n\s*\n/)
   const line = oneLine(paragraph.slice(0, 4_000))
   let sentence = ''
   for (const { segment } of new Intl.Segmenter('en', { granularity: 'sentence' }).segment(line)) {
     sentence += segment
-    if (!/\b(?:e\.g|i\.e|vs|approx|etc|cf)\.\s*$/i.test(sentence)) break
+    if (!/(?:\b(?:e\.g|i\.e|vs|approx|etc|cf)|(?:^|\s)\d{1,2})\.\s*$/i.test(sentence)) break
   }
   return oneLine(sentence, limits.sentence)
 }

@@ -14,6 +14,8 @@ export interface QuestionOptions {
 
 /** The questions of a host at a terminal. */
 export interface QuestionSession {
+  /** Whether a question is on the screen. */
+  readonly isAsking: boolean
   /** Resolves when no question is on the screen and the host has received every answer; true if there were any. */
   settled(): Promise<boolean>
   /** Shows open questions that `isMine` now accepts. */
@@ -86,6 +88,9 @@ export async function answerQuestions(
   ]
   await attach()
   return {
+    get isAsking() {
+      return openQuestions.size > 0
+    },
     async settled() {
       const hadQuestions = pending.size > 0
       while (pending.size > 0) await Promise.all(pending)

@@ -23,7 +23,11 @@ const searchFlights = {
   },
   annotations: { readOnlyHint: true },
 }
-const rest = { name: 'rest', inputSchema: { type: 'object' } }
+const rest = {
+  name: 'rest',
+  description: 'Purpose:\n 1. Rests for a day.\n 2. Costs nothing.',
+  inputSchema: { type: 'object' },
+}
 
 function configured(home: string): string[] {
   const config = join(home, 'config.json')
@@ -44,6 +48,7 @@ test('tools are listed as signatures with the first sentence of their descriptio
     'searchFlights(origin: string, destination: string, date: string, cabin?: "economy"|"business")',
     '  Finds flights between two cities, e.g. New York and Barcelona. [read-only]',
     'rest()',
+    '  Purpose: 1. Rests for a day.',
     '',
     'In brackets: unverified hints of the server.',
     '',

@@ -17,6 +17,7 @@ import type { Trace } from '../log/trace/trace.ts'
 import type { Sampling } from '../models/sampling/deps.ts'
 import { ServerConnection } from '../servers/connections/connection.ts'
 import { isUp } from '../servers/connections/states.ts'
+import { mayDownload } from '../servers/launch/command-scan.ts'
 import type { Launch, Redaction } from '../servers/launch/launch.ts'
 import type { Logins } from '../servers/login/logins.ts'
 import type { Roots } from '../servers/roots/roots.ts'
@@ -116,7 +117,10 @@ export class ConnectionFactory {
       revisions: options.connect?.revisions,
       idlePingMs: options.connect?.idlePingMs ?? defaults.idlePingMs,
       shown: (state) => redaction.value(state),
-      connectTimeoutMs: config.connectTimeoutMs ?? options.connectTimeoutMs ?? defaults.connectTimeoutMs,
+      connectTimeoutMs:
+        config.connectTimeoutMs ??
+        options.connectTimeoutMs ??
+        (mayDownload(config) ? defaults.downloadTimeoutMs : defaults.connectTimeoutMs),
       lists: options.connect?.lists,
       follow: options.connect?.follow,
       client: this.#client(name, answers),

@@ -30,8 +30,7 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'host.sync': async (_, service) => toNull(await service.sync()),
   'surface.attach': (info, service, { closed }) => {
     service.surfaces.attach(info, closed)
-    // A new server's definitions may wait for approval.
-    service.host.askAgain()
+    service.host.askAgain(info.kinds)
     return null
   },
   'catalog.tools': ({ server }, { host }) => ofServer(host.tools(), server),

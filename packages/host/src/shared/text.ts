@@ -27,7 +27,8 @@ export function withConfiguredLimit(error: unknown, what: string, limitMs: numbe
   if (!(error instanceof McpError) || error.code !== 'TIMEOUT') return error
   if (typeof error.details['timeoutMs'] !== 'number') return error
   const details = { ...error.details, timeoutMs: limitMs }
-  return new McpError('TIMEOUT', `No response to ${what} within ${limitMs} ms`, { cause: error, details })
+  const limit = limitMs < 1_000 ? `${limitMs} ms` : `${limitMs / 1_000} s`
+  return new McpError('TIMEOUT', `No response to ${what} within ${limit}`, { cause: error, details })
 }
 
 /** A word of a command line as a POSIX shell reads it. */

@@ -24,7 +24,7 @@ import type { Inbox } from './inbox.ts'
 import type { Library } from './library.ts'
 import type { Model } from './model.ts'
 import type { Caller, Decision, PolicyRule, PolicyService, Verdict } from './policy.ts'
-import type { Installation, Surface } from './questions.ts'
+import type { Installation, QuestionKind, Surface } from './questions.ts'
 import type { Results } from './results.ts'
 import type { RootsService } from './roots.ts'
 import type { SamplingService, SamplingSettings } from './sampling.ts'
@@ -180,7 +180,10 @@ export interface HostOptions {
   rules?: PolicyRule[]
   /** Verdict where no rule matches. Default 'ask'. */
   defaultVerdict?: Verdict
-  /** Milliseconds within which a server must be connected. Default 8 000. */
+  /**
+   * Milliseconds within which a server must be connected. Default 8 000, and 60 000 for commands that may download their program
+   * first, such as `npx`, `uvx` and `docker run`.
+   */
   connectTimeoutMs?: number
   /** Milliseconds that a request may take without a response or progress. Default 60 000. */
   callTimeoutMs?: number
@@ -243,8 +246,11 @@ export interface Host extends AsyncDisposable {
    * and it is shown the open questions of its kinds. The returned function detaches it.
    */
   attach(surface: Surface): () => void
-  /** Repeats questions that could not be asked while no surface was attached, such as about changed definitions. */
-  askAgain(): void
+  /**
+   * Repeats questions of these kinds that no surface could show: a surface that is attached already can show them now. About
+   * changed definitions the host asks itself; a server that asked for folders is notified, so that it asks again.
+   */
+  askAgain(kinds: readonly QuestionKind[]): void
   /** Questions to the user. */
   readonly inbox: Inbox
   /** The servers, offered to other clients as one server. */

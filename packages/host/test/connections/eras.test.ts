@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
@@ -74,6 +74,18 @@ describe('every server is ready, or failed with a code, within 8 seconds', () =>
 })
 
 describe('the era of a server', () => {
+  it('is detected although its command downloads the program first, which is started once', async () => {
+    const here = folder()
+    const [command, started] = [join(here, 'npx'), join(here, 'started')]
+    writeFileSync(command, `#!/bin/sh\necho >> '${started}'\nsleep 9\nexec "$@"\n`, { mode: 0o700 })
+    const env = { MODE: '2026-07-28', LOG: join(here, 'messages.log') }
+    const late = { command, args: [process.execPath, program], env }
+    const host = hostOf({ servers: { late } })
+    await host.start()
+    expect(host.connections.get('late')).toMatchObject({ state: 'ready', era: 'stateless' })
+    expect(readFileSync(started, 'utf8')).toBe('\n')
+  })
+
   it('is detected once and remembered, until its version changes', async () => {
     const store = join(folder(), 'store.db')
     const { config, messages } = overStdio('exits-on-probe')

@@ -21,7 +21,7 @@ import { defineServer, RpcError, tool } from '@jackfield/sdk'
 import { serveHttp } from '@jackfield/sdk/http'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { scripted, session, until } from '../fixtures/hosts.ts'
+import { folder, scripted, session, until } from '../fixtures/hosts.ts'
 import { asking, everyKind, inboxOf, rig, runsOf, watched } from './rig.ts'
 
 describe('a failure', () => {
@@ -233,6 +233,25 @@ describe('a run', () => {
 })
 
 describe('a question', () => {
+  test('about folders that no client could show is asked again when one attaches that can', async () => {
+    const { client, service } = await rig({ servers: { s: session().config }, workspace: folder() })
+    const one = await client('one')
+    await one.call('runs.perform', { request: { kind: 'call', tool: 's__follow_roots', arguments: {} } })
+    const asked = (): readonly string[] =>
+      service.host.activity({ kind: 'roots' }).map(({ outcome }) => String(outcome))
+    await until(() => asked()[0] === 'error', 'the request that no person could answer')
+    await one.call('surface.attach', { name: 'one', kinds: ['approval'] })
+    const other = await client('other')
+    await other.call('surface.attach', { name: 'other', kinds: ['roots'] })
+    const open = (): InboxRow | undefined => inbox.rows().find(({ state }) => state === 'open')
+    const inbox = inboxOf(other)
+    await until(() => open() !== undefined, 'the question')
+    expect(open()?.question).toMatchObject({ kind: 'roots', cause: { server: 's' } })
+    await other.call('inbox.answer', { id: open()?.id ?? '', answer: { verdict: 'allow' } })
+    await until(() => asked().includes('ok'), 'the answer')
+    expect(asked()).toHaveLength(2)
+  })
+
   test('is shown to every client, answered once, and settled everywhere', async () => {
     const { client } = await rig({ servers: { s: asking } })
     const [one, other] = [await client('one'), await client('other')]

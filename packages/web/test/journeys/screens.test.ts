@@ -272,6 +272,12 @@ describe.skipIf(missing !== undefined)(
       const row = tab.page.getByRole('listitem').filter({ hasText: 'late' })
       await row.getByText('Cannot find module').waitFor()
       await tab.check()
+      // What it offers is unknown, which is no reason to call an address wrong.
+      await tab.go('/inspect/late/tools/echo')
+      await tab.page.locator('main').getByText('Cannot find module').waitFor()
+      await tab.page.locator('main').getByRole('button', { name: 'Reconnect' }).waitFor()
+      await tab.go('/servers')
+      await row.getByText('Cannot find module').waitFor()
       writeFileSync(program, `import ${JSON.stringify(module)}\n`)
       await tab.click('main li button:has-text("Reconnect")')
       await row.getByText('ready').waitFor()

@@ -23,6 +23,7 @@ import type {
   StdioServerConfig,
 } from '../../types/index.ts'
 import { allKinds, refreshLists } from '../connections/lists.ts'
+import { mayDownload } from '../launch/command-scan.ts'
 import type { Login } from '../login/login.ts'
 import { fetchIn, shownProxy } from '../network/fetch.ts'
 import { sandboxReady } from '../sandbox/ready.ts'
@@ -44,6 +45,7 @@ interface DiagnoseOptions {
 }
 
 const defaultConnectTimeoutMs = 15_000
+const downloadTimeoutMs = 60_000
 const listTimeoutMs = 10_000
 const maxOutputChars = 4_096
 
@@ -181,8 +183,9 @@ function connectOptions(
   config: ServerConfig,
   signal: AbortSignal,
 ): { connectTimeoutMs: number; probeTimeoutMs: number; signal: AbortSignal } {
-  const connectTimeoutMs = config.connectTimeoutMs ?? defaultConnectTimeoutMs
-  return { connectTimeoutMs, probeTimeoutMs: Math.ceil(connectTimeoutMs / 3), signal }
+  const connectTimeoutMs =
+    config.connectTimeoutMs ?? (mayDownload(config) ? downloadTimeoutMs : defaultConnectTimeoutMs)
+  return { connectTimeoutMs, probeTimeoutMs: Math.min(5_000, Math.ceil(connectTimeoutMs / 3)), signal }
 }
 
 /** A step that needs the result of an earlier one; not started if that one failed. */

@@ -369,6 +369,14 @@ export function runsPackage(command: string, args: readonly string[]): boolean {
   return program === 'dnx' || packageIndex(program, args) !== undefined
 }
 
+/** Whether starting a server may first download its program: a package, or an image of a container. */
+export function mayDownload(config: ServerConfig): boolean {
+  if (!('command' in config)) return false
+  const { command, args = [] } = config
+  const isContainer = /^(?:docker|podman)$/.test(programName(command)) && args.includes('run')
+  return isContainer || runsPackage(command, args)
+}
+
 /** A program by its name alone. */
 export function programName(command: string): string {
   const name = command.includes('\\') ? win32.basename(command) : posix.basename(command)

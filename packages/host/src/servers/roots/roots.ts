@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { McpError, type Root } from '@jackfield/sdk'
 import type { AskContext, Client } from '@jackfield/sdk/client'
-import { type QuestionQueue, unansweredError } from '../../core/inbox/question-queue.ts'
+import { NoSurfaceError, type QuestionQueue, unansweredError } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { RootsConsent, RootsTable, SeenFolder } from '../../log/store/roots-table.ts'
 import { FixableError } from '../../shared/failures.ts'
@@ -76,6 +76,8 @@ export class Roots {
   readonly #lastSeen = new Map<string, string>()
   /** Open questions by identity, so that a server with two names or connections causes one question. */
   readonly #openQuestions = new Map<string, OpenRootsQuestion>()
+  /** Servers whose last request failed because no surface could show the question. */
+  readonly #unanswered = new Set<string>()
 
   constructor(deps: RootsDeps) {
     const { options, table, signal } = deps
@@ -117,6 +119,7 @@ export class Roots {
     table.noteAsked(identity, client?.server.era ?? 'stateless', new Date().toISOString())
     const asked = needsQuestion(previous)
     const first = asked && !this.#openQuestions.has(identity)
+    this.#unanswered.delete(server)
     try {
       let current = previous
       // A shared question may be about other folders than these, which are asked about next.
@@ -133,6 +136,7 @@ export class Roots {
       return current.allowed.map(rootOf)
     } catch (error) {
       row.close(context.signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
+      if (error instanceof NoSurfaceError) this.#unanswered.add(server)
       throw unansweredError('roots', 'No person could be asked whether to share folders', error)
     }
   }
@@ -177,6 +181,15 @@ export class Roots {
       at: new Date().toISOString(),
     })
     this.#deps.emit({ type: 'roots' })
+  }
+
+  /** Notifies servers whose request no surface could show, so that they ask again. */
+  askAgain(): void {
+    for (const server of this.#unanswered) {
+      const client = this.#deps.servers().get(server)?.client
+      if (client === undefined) this.#unanswered.delete(server)
+      else this.#notify(server, client)
+    }
   }
 
   /** Notifies servers whose folders changed. */
@@ -307,11 +320,15 @@ export class Roots {
       if (current === previous || this.#deps.signal.aborted) continue
       this.#lastSeen.set(server, current)
       this.#warnAboutSandbox(server, standing)
-      await connection.client?.rootsChanged().catch((error: unknown) => {
-        const message = `The server could not be notified that roots changed: ${reasonOf(error)}`
-        this.#deps.emit({ type: 'warning', server, message })
-      })
+      if (connection.client !== undefined) await this.#notify(server, connection.client)
     }
+  }
+
+  #notify(server: string, client: Client): Promise<void> {
+    return client.rootsChanged().catch((error: unknown) => {
+      const message = `The server could not be notified that roots changed: ${reasonOf(error)}`
+      this.#deps.emit({ type: 'warning', server, message })
+    })
   }
 
   /** A sandbox contains the folders allowed when it was created. */

@@ -85,7 +85,13 @@ export default function Inspect(): ReactNode {
         {row === undefined ? (
           <Empty title={t('servers.unknown')} />
         ) : (
-          <Detail key={`${server} ${kind} ${item}`} server={server} kind={kind} item={item} />
+          <Detail
+            key={`${server} ${kind} ${item}`}
+            server={server}
+            // The lists of a server that is not connected are unknown: its page says why and what to do.
+            kind={isUnlisted(row, kind) ? 'server' : kind}
+            item={item}
+          />
         )}
       </div>
     </div>
@@ -95,6 +101,21 @@ export default function Inspect(): ReactNode {
 function firstKind(row: { tools: number; prompts: number; resources: number } | undefined): InspectKind {
   if (row === undefined || row.tools > 0) return 'tools'
   return row.prompts > 0 ? 'prompts' : row.resources > 0 ? 'resources' : 'tools'
+}
+
+/** Whether the list is empty because the server is not connected. */
+function isUnlisted(
+  row: {
+    connection: { state: string }
+    tools: number
+    prompts: number
+    resources: number
+    templates: number
+  },
+  kind: InspectKind | undefined,
+): boolean {
+  if (kind === undefined || kind === 'server' || kind === 'tasks' || row[kind] > 0) return false
+  return row.connection.state !== 'ready' && row.connection.state !== 'asleep'
 }
 
 function Detail({

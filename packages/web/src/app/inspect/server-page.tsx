@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { remedies, useRemedy } from '../servers/state.tsx'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { Foreign, ForeignBox, HostText, JsonTree } from '../text/foreign.tsx'
 import { foreign, plain, plainText } from '../text/foreign-type.ts'
@@ -20,6 +21,7 @@ const capabilityNames = ['tools', 'prompts', 'resources', 'completions', 'loggin
 export function ServerPage({ server }: { server: string }): ReactNode {
   const t = useText()
   const { dateTime } = useFormat()
+  const remedyAction = useAction(useRemedy(server))
   const row = useTopic('servers')?.get(server)
   const details = useRead('servers.details', { server }, { everyMs: 10_000 }).data
   const tools = plain<CatalogTool[] | undefined>(useRead('catalog.tools', { server }).data) ?? []
@@ -31,6 +33,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
   ).data
   if (row === undefined) return null
   const { connection } = row
+  const remedy = remedies[connection.state]
   const capabilities: Record<string, unknown> = isRecord(details?.capabilities) ? details.capabilities : {}
   const extensions = isRecord(capabilities['extensions']) ? capabilities['extensions'] : {}
   const definitionErrors = tools.flatMap((entry) =>
@@ -166,7 +169,13 @@ export function ServerPage({ server }: { server: string }): ReactNode {
           />
         </div>
       )}
+      {remedyAction.error !== undefined && <ErrorNote error={remedyAction.error} />}
       <div className={style.bar}>
+        {remedy !== undefined && (
+          <Button small isOff={remedyAction.isRunning} onClick={() => remedyAction.run(remedy)}>
+            {t(`remedy.${remedy}`)}
+          </Button>
+        )}
         <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.server.to(server)}>
           {t('inspect.manage')}
         </Link>
