@@ -58,7 +58,7 @@ type Finish = (
 /** In place of the id of a request that was not sent by this connection, whose own ids start at 1. */
 const noRequestId: RequestId = 0
 const firstPauseMs = 100
-const longestPauseMs = 5_000
+const maxPauseMs = 5_000
 
 const unsendableMethods = new Map([
   ['initialize', 'connect sends it'],
@@ -159,7 +159,7 @@ export class Requests {
           : { inputResponses: await this.#respondAll(call, inputRequests, id, using, true) }
       if (requestState !== undefined) retryParams['requestState'] = requestState
       if (inputRequests !== undefined && Object.keys(inputRequests).length > 0) roundsWithoutInput = 0
-      else await wait(Math.min(longestPauseMs, firstPauseMs * 2 ** roundsWithoutInput++), deadline.signal)
+      else await wait(Math.min(maxPauseMs, firstPauseMs * 2 ** roundsWithoutInput++), deadline.signal)
       onAnswered?.()
     }
     if (resume !== undefined) await answer(resume, noRequestId, this.#resumeHandlers(resume, method))

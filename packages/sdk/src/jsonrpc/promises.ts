@@ -18,8 +18,8 @@ export function deferred<T = void>(): Deferred<T> {
  * each failure.
  * @param failures earlier failures, from 0
  */
-export function retryDelay(failures: number, firstMs: number, longestMs: number): number {
-  return Math.random() * Math.min(longestMs, firstMs * 2 ** failures)
+export function retryDelay(failures: number, firstMs: number, maxMs: number): number {
+  return Math.random() * Math.min(maxMs, firstMs * 2 ** failures)
 }
 
 /** The longest delay of a timer, in milliseconds. */

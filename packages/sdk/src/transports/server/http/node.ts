@@ -45,7 +45,7 @@ function endInPieces(response: ServerResponse, body: JsonBody, stallMs: number):
 }
 
 /** The minimum speed of a reader, in bytes per `stallMs`. */
-const slowestBytes = 65_536
+const minBytesPerStall = 65_536
 
 interface UnsentResponse {
   readonly response: ServerResponse
@@ -66,7 +66,7 @@ export class UnsentResponses {
 
   /** Calls back when a response ends, and closes its connection if the reader is too slow. */
   watch(response: ServerResponse, length: number, onOver: () => void): void {
-    const answer = { response, checks: 1 + Math.ceil(length / slowestBytes) }
+    const answer = { response, checks: 1 + Math.ceil(length / minBytesPerStall) }
     this.#responses.add(answer)
     let over = false
     const end = (): void => {
@@ -422,7 +422,7 @@ export interface HttpListener {
 /** Longer than the idle timeout of clients and proxies, so that they close idle connections, not the server. */
 const keepAliveTimeoutMs = 75_000
 /** Milliseconds between checks for slow requests. */
-const slowestCheckMs = 30_000
+const maxCheckMs = 30_000
 
 /**
  * Listens on a port.
@@ -439,7 +439,7 @@ export async function listenOn(
     keepAliveTimeout: keepAliveTimeoutMs,
     headersTimeout: Math.min(headersMs, requestMs),
     requestTimeout: requestMs,
-    connectionsCheckingInterval: Math.max(100, Math.min(slowestCheckMs, headersMs / 2, requestMs / 2)),
+    connectionsCheckingInterval: Math.max(100, Math.min(maxCheckMs, headersMs / 2, requestMs / 2)),
   }
   const server = createServer(timeouts, handle)
   server.maxConnections = bounds.httpConnections

@@ -44,7 +44,7 @@ import type { SharedSessions } from './shared-sessions.ts'
 import { SseSessions } from './sse.ts'
 import { PostResponse } from './stateless.ts'
 
-const longestRetryMs = 5_000
+const maxRetryMs = 5_000
 
 /** Serves the HTTP requests of sessions (revisions up to 2025-11-25). */
 export class SessionRequests {
@@ -73,7 +73,7 @@ export class SessionRequests {
       if (!this.#state.closing) await nodes.open()
     } catch (error) {
       report(this.#state.server, error, 'sessions of several nodes')
-      unref(setTimeout(() => this.join(), Math.random() * longestRetryMs))
+      unref(setTimeout(() => this.join(), Math.random() * maxRetryMs))
     }
   }
 
