@@ -7,6 +7,7 @@ import { mediaType, retryAfter } from './http-response.ts'
 const errorBodyBytes = 64 * 1024
 /** Milliseconds to read a body, which may never end. */
 const excerptMs = 1_000
+const endpointHint = 'Is it an MCP endpoint? Check the path of the URL.'
 const loginHint = 'It requires valid credentials: set "auth", or a token in "headers"'
 
 /** Elements whose text is not visible. */
@@ -63,8 +64,16 @@ export async function notAResponse(
   const reason = bodyExcerpt(text, type).replace(/\.+$/, '')
   return new McpError(
     'HTTP',
-    `${url} responded to ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${reason === '' ? '' : `: ${reason}`}. Is it an MCP endpoint? Check the path of the URL.`,
+    `${url} responded to ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${reason === '' ? '' : `: ${reason}`}. ${endpointHint}`,
     { details: { status } },
+  )
+}
+
+/** The error for a successful HTTP response whose JSON answers no request. */
+export function noResponseIn(json: string, status: number, method: string, url: URL): McpError {
+  return new McpError(
+    'PROTOCOL',
+    `${url} responded to ${method} with status ${status} and JSON that contains no JSON-RPC response with the same id: ${bodyExcerpt(json, '')}. ${endpointHint}`,
   )
 }
 
