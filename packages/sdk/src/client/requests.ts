@@ -11,7 +11,7 @@ import { wait } from '../transports/client/retry-backoff.ts'
 import { CallDeadline, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, EraClient, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { ClientExtension, ExtensionCall } from './extension.ts'
-import { type ClientHandlers, guardCallback, type HandlerRegistry } from './handlers.ts'
+import { type ClientHandlers, guardCallback, type HandlerRegistry, notDeclared } from './handlers.ts'
 import { sendWithRetry } from './retry.ts'
 import { type TelemetrySpan, withSpan } from './telemetry.ts'
 import type { ToolDefinitions } from './tool-definitions.ts'
@@ -456,10 +456,7 @@ function readInputRequest(value: unknown, key: string, handlers: ClientHandlers)
   const { method, params = {} } = value
   if (!isObject(params)) throw protocolError(`The params of the input request "${key}" must be an object`)
   if (!handlers.canHandle(method)) {
-    throw new McpError(
-      'CAPABILITY',
-      `The server requested ${method}, which this client does not declare. Give connect a handler for it.`,
-    )
+    throw new McpError('CAPABILITY', notDeclared(method))
   }
   return { method, params }
 }
