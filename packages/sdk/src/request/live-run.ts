@@ -107,6 +107,11 @@ export abstract class BaseHandlerRun {
       )
       return true
     }
+    const fault = faultOfQuestion(question)
+    if (fault !== undefined) {
+      this.fail(new TypeError(`A handler sent an invalid ${question.method} request: ${fault}`))
+      return true
+    }
     const { samplingToolRounds } = this.exchange.limits
     if (question.method === 'sampling/createMessage' && toolRounds(question.params) > samplingToolRounds) {
       this.fail(
@@ -116,11 +121,6 @@ export abstract class BaseHandlerRun {
             "tools (toolChoice: { mode: 'none' }) before that, or start a new conversation with the results so far",
         ),
       )
-      return true
-    }
-    const fault = faultOfQuestion(question)
-    if (fault !== undefined) {
-      this.fail(new TypeError(`A handler sent an invalid ${question.method} request: ${fault}`))
       return true
     }
     return false
@@ -267,6 +267,9 @@ export async function runStep(
   work: (idempotencyKey: string) => unknown,
   key: string,
 ): Promise<string | undefined> {
+  if (typeof work !== 'function') {
+    throw new TypeError('ctx.step takes a name, and the function whose result it stores')
+  }
   const value = await work(key)
   if (value === undefined) return undefined
   const fault = faultInJson(value, 'exact')

@@ -44,8 +44,8 @@ export function formOf(schema: FormSchema, question: object = { schema }): Form 
 }
 
 /** Why a question has no usable schema; undefined if it has one. */
-function schemaFault(schema: unknown, question: object): string | undefined {
-  if ('requestedSchema' in question) {
+function schemaFault(schema: unknown, question: unknown): string | undefined {
+  if (isObject(question) && 'requestedSchema' in question) {
     return 'The form of a question is its "schema" (a validator, an object of validators or JSON Schema): rename "requestedSchema" to "schema"'
   }
   const isSchema = isObject(schema) || typeof schema === 'function'

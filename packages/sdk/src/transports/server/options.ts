@@ -1,8 +1,8 @@
-import { invalid, kindOf } from '../../jsonrpc/error.ts'
+import { describeValue, invalid, kindOf } from '../../jsonrpc/error.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { Backplane } from '../../request/backplane.ts'
 import { limits } from '../../request/limits.ts'
-import { requireKnown } from '../../request/object-members.ts'
+import { defined, requireKnown } from '../../request/object-members.ts'
 import type { Server } from '../../server/server.ts'
 
 /** All limits by name. */
@@ -40,12 +40,18 @@ export type StdioLimits = Omit<SocketLimits, 'connections'>
 
 /**
  * The default limits with overrides.
- * @throws McpError 'INVALID' for a limit that does not exist
+ * @throws McpError 'INVALID' for a limit that does not exist, or is no number of at least 0
  */
 export function bounds(changed?: Partial<Bounds>): Bounds {
   if (changed === undefined) return limits
   requireKnown('"limits"', changed, names)
-  return { ...limits, ...changed }
+  // A limit that is undefined would not limit anything.
+  const set = defined(changed)
+  for (const [name, value] of Object.entries(set)) {
+    if (typeof value === 'number' && value >= 0) continue
+    throw invalid(`"limits": "${name}" must be a number of at least 0, not ${describeValue(value)}`)
+  }
+  return { ...limits, ...set }
 }
 
 /** Options of every server transport about the state of requests that wait for input. */
