@@ -1,6 +1,6 @@
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
 import type { JsonRpcErrorObject } from '../../jsonrpc/message.ts'
-import { classify, isObject, parseJson } from '../../jsonrpc/parse.ts'
+import { classify, isObject, tryParseJson } from '../../jsonrpc/parse.ts'
 import { fetchError } from './http-request.ts'
 import { mediaType, retryAfter } from './http-response.ts'
 
@@ -28,7 +28,7 @@ export async function readFailure(
   url: URL,
 ): Promise<JsonRpcErrorObject | McpError> {
   const text = await bodyStart(response, signal, url)
-  const classified = classify(parsedOrUndefined(text))
+  const classified = classify(tryParseJson(text))
   const rpc =
     classified.kind === 'response' && 'error' in classified.message ? classified.message.error : undefined
   const { status } = response
@@ -172,7 +172,7 @@ function tidy(text: string): string {
 
 /** The error message in the JSON of common frameworks and gateways. */
 function messageIn(body: string): string | undefined {
-  const value = parsedOrUndefined(body)
+  const value = tryParseJson(body)
   if (!isObject(value)) return undefined
   const { error } = value
   const texts = [
@@ -184,12 +184,4 @@ function messageIn(body: string): string | undefined {
     value['title'],
   ]
   return texts.find((text): text is string => typeof text === 'string' && text.trim() !== '')
-}
-
-function parsedOrUndefined(body: string): unknown {
-  try {
-    return parseJson(body)
-  } catch {
-    return undefined
-  }
 }

@@ -1,4 +1,4 @@
-import { describeValue, invalid, kindOf } from '../../jsonrpc/error.ts'
+import { describeValue, invalid, kindOf, McpError } from '../../jsonrpc/error.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { Backplane } from '../../request/backplane.ts'
 import { limits } from '../../request/limits.ts'
@@ -103,6 +103,19 @@ export function requirePort(where: string, port: unknown): void {
   if (typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535) return
   const shown = typeof port === 'string' ? `the string "${port}"` : String(port)
   throw invalid(`${where}: "port" must be a whole number from 0 to 65535, not ${shown}`)
+}
+
+const listenFailures: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program uses it (EADDRINUSE). End that program, or listen on another port',
+  EACCES: 'this user may not use it (EACCES). Listen on a port above 1023',
+  EADDRNOTAVAIL: 'this machine does not have the address (EADDRNOTAVAIL)',
+}
+
+/** The error of a server that cannot listen on a port. */
+export function listenError(host: string, port: number, cause: Error): McpError {
+  const reason = 'code' in cause ? listenFailures[String(cause.code)] : undefined
+  const message = `Cannot listen on ${host} port ${port}: ${reason ?? cause.message}`
+  return new McpError('CONNECT_FAILED', message, { cause })
 }
 
 /** Does not keep the process alive for a timer, on runtimes with processes. */

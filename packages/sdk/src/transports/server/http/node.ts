@@ -2,12 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
 import { type JsonBody, joinParts } from '../../../jsonrpc/cached-json.ts'
-import { McpError } from '../../../jsonrpc/error.ts'
 import { runOnce } from '../../../jsonrpc/promises.ts'
 import { RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { BackpressureWriter, StallDetector } from '../backpressure-writer.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory-budget.ts'
-import { type Bounds, unref } from '../options.ts'
+import { type Bounds, listenError, unref } from '../options.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
@@ -469,17 +468,4 @@ export async function listenOn(
     port,
     close: runOnce(close),
   }
-}
-
-/** The error of a server that cannot listen. */
-export function listenError(host: string, port: number, cause: Error): McpError {
-  const reason = 'code' in cause ? reasons[String(cause.code)] : undefined
-  const message = `Cannot listen on ${host} port ${port}: ${reason ?? cause.message}`
-  return new McpError('CONNECT_FAILED', message, { cause })
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program uses it (EADDRINUSE). End that program, or listen on another port',
-  EACCES: 'this user may not use it (EACCES). Listen on a port above 1023',
-  EADDRNOTAVAIL: 'this machine does not have the address (EADDRNOTAVAIL)',
 }
