@@ -18,6 +18,7 @@ import {
 import { type ProtocolVersion, protocolVersions } from '@jackfield/sdk'
 import { type Client as Connection, type ConnectOptions, connect, http } from '@jackfield/sdk/client'
 import * as official from '@modelcontextprotocol/server'
+import express from 'express'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { MessageTransport } from '../src/client/connecting.ts'
@@ -247,6 +248,26 @@ describe('over HTTP', () => {
       handler.notify.toolsChanged()
       expect(changed).toHaveBeenCalledWith({ type: 'tools' })
     })
+  })
+
+  it('toNodeHandler is a route of Express', async () => {
+    const handler = createMcpHandler(factory)
+    endings.push(() => handler.close())
+    const app = express()
+    app.all('/mcp', toNodeHandler(handler))
+    const client = await connect(await listen(app), { onWarning: () => {} })
+    endings.push(() => client.close())
+    expect(await client.call('hello', { to: 'you' })).toMatchObject(text('you null'))
+  })
+
+  it('toNodeHandler sends every cookie of a response', async () => {
+    const headers = new Headers({ 'x-shop': 'blue' })
+    headers.append('set-cookie', 'a=1')
+    headers.append('set-cookie', 'b=2')
+    const handler = { fetch: async () => new Response('x', { headers }) }
+    const response = await fetch(await listen(toNodeHandler(handler)))
+    expect(response.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
+    expect(response.headers.get('x-shop')).toBe('blue')
   })
 
   it('toNodeHandler reports a response whose body fails, and ends the connection', async () => {

@@ -118,7 +118,7 @@ class PathWatcher {
   stop(): void {
     this.#isOver = true
     clearTimeout(this.#timer)
-    this.#close()
+    for (const watcher of this.#watchers) watcher.close()
   }
 
   /** Watches one name in a directory, or all of them. */
@@ -140,10 +140,12 @@ class PathWatcher {
     if (this.#isOver || this.#timer !== undefined) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#close()
-      // The new watch starts before the notification, so that no later change is missed.
+      const previous = this.#watchers
+      this.#watchers = []
+      // The new watch starts before the old one ends and before the notification, so that no change is missed.
       this.start().then(
         () => {
+          for (const watcher of previous) watcher.close()
           if (this.#isOver || !this.#isChanged) return
           this.#isChanged = false
           this.#onChange()
@@ -152,10 +154,5 @@ class PathWatcher {
       )
     }, ms)
     this.#timer.unref()
-  }
-
-  #close(): void {
-    for (const watcher of this.#watchers) watcher.close()
-    this.#watchers = []
   }
 }

@@ -1,5 +1,6 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { SubscriptionFilter } from '@jackfield/sdk'
 import { connect } from '@jackfield/sdk/client'
@@ -143,6 +144,22 @@ describe.each(eras)('subscriptions on %s', (era) => {
     changed.length = 0
     writeFileSync(file, '3')
     await vi.waitFor(() => expect(changed.length).toBeGreaterThan(0), { timeout: 10_000 })
+  })
+
+  test('notify of a change that happens while watching starts again', async () => {
+    // The more directories a path has, the longer it takes.
+    const directory = Array.from({ length: 200 }, () => 'd').join('/')
+    const folder = folderWith({ [`${directory}/a.txt`]: '0' })
+    const file = join(folder, directory, 'a.txt')
+    const { changed } = await watching([folder], [uriOf(file)])
+    for (let waitMs = 50; waitMs <= 80; waitMs += 5) {
+      changed.length = 0
+      // A new name in the directory starts it again, 50 ms later.
+      writeFileSync(join(folder, directory, `new-${waitMs}`), '')
+      await setTimeout(waitMs)
+      writeFileSync(file, String(waitMs))
+      await vi.waitFor(() => expect(changed, `${waitMs} ms`).toContain(uriOf(file)), { timeout: 10_000 })
+    }
   })
 
   test('outside of the boundary, and above the limit, are refused', async () => {

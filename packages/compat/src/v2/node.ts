@@ -1,5 +1,5 @@
 /** `@modelcontextprotocol/node`: the endpoint of version 2 for `node:http` and Express. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { allowsHost, loopbackNames } from '../server/http-context.ts'
@@ -35,13 +35,15 @@ export function toNodeHandler(
     const disconnected = new AbortController()
     res.once('close', () => disconnected.abort())
     try {
-      const body = parsedBody ?? ('body' in req ? req.body : undefined)
+      // Express passes its `next` as the third argument.
+      const parsed = typeof parsedBody === 'function' ? undefined : parsedBody
+      const body = parsed ?? ('body' in req ? req.body : undefined)
       const request = webRequest(req, body, disconnected.signal)
       const response = await handler.fetch(request, {
         ...(body === undefined ? {} : { parsedBody: body }),
         ...(req.auth === undefined ? {} : { authInfo: req.auth }),
       })
-      res.writeHead(response.status, Object.fromEntries(response.headers))
+      res.writeHead(response.status, outgoingHeaders(response.headers))
       if (response.body === null) res.end()
       else await pipeline(Readable.from(response.body), res)
     } catch (error) {
@@ -51,6 +53,12 @@ export function toNodeHandler(
       else res.writeHead(500).end()
     }
   }
+}
+
+/** The headers as Node takes them: `Headers` yields each cookie as an entry of its own. */
+function outgoingHeaders(headers: Headers): OutgoingHttpHeaders {
+  const cookies = headers.getSetCookie()
+  return { ...Object.fromEntries(headers), ...(cookies.length > 0 && { 'set-cookie': cookies }) }
 }
 
 /** Whether the client disconnected before the end of the response. */

@@ -82,7 +82,7 @@ function textOf(cause: unknown): string {
   return cause.message === '' ? cause.name : cause.message
 }
 
-const longestPauseMs = 2_000
+const maxPauseMs = 2_000
 
 /** The events of `Reconnection`. */
 export interface ReconnectionEvents {
@@ -114,7 +114,7 @@ export class Reconnection {
       events.lost(cause)
       const since = performance.now()
       for (let attempts = 0; ; attempts++) {
-        await this.#pause(retryDelay(attempts, firstPauseMs, longestPauseMs))
+        await this.#pause(retryDelay(attempts, firstPauseMs, maxPauseMs))
         if (this.#isClosed) return
         try {
           lost = (await connect()).lost

@@ -1,5 +1,5 @@
 import { jsonBytes } from '../jsonrpc/bytes.ts'
-import { McpError } from '../jsonrpc/error.ts'
+import { describeValue, invalid, McpError } from '../jsonrpc/error.ts'
 import type { JsonObject, JsonRpcNotification } from '../jsonrpc/message.ts'
 import type {
   CallToolResult,
@@ -14,9 +14,12 @@ import type {
   SubscriptionFilter,
   Tool,
 } from '../protocol/definitions.ts'
+import { loggingLevels } from '../protocol/meta.ts'
 import { type ClientMethod, type ClientRequests, rowOf } from '../protocol/methods.ts'
 import { supports } from '../protocol/revision.ts'
+import { listFlags } from '../request/changes.ts'
 import { limits } from '../request/limits.ts'
+import { requireKnown } from '../request/object-members.ts'
 import { Cache, changeOf } from './cache.ts'
 import type { ClientConnection, EraClient } from './client-connection.ts'
 import { guardCallback, type HandlerRegistry } from './handlers.ts'
@@ -45,6 +48,8 @@ const capabilityOf = {
   'resources/templates/list': 'resources',
   'prompts/list': 'prompts',
 } as const
+
+const filterMembers = [...Object.values(listFlags), 'resourceSubscriptions', 'taskIds']
 
 type ListMethod = keyof typeof capabilityOf
 
@@ -150,6 +155,7 @@ export class McpClient implements Client {
   }
 
   async watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch> {
+    requireKnown('The filter of watch', filter, filterMembers)
     const { tools, prompts, resources } = this.server.capabilities
     const isNotified =
       [tools, prompts, resources].some((one) => one?.listChanged === true) || resources?.subscribe === true
@@ -162,7 +168,10 @@ export class McpClient implements Client {
     return this.#era.watch(filter, guardCallback(onChange ?? (() => {}), 'onChange', this.#warn))
   }
 
-  setLogLevel(level: LoggingLevel | undefined): Promise<void> {
+  async setLogLevel(level: LoggingLevel | undefined): Promise<void> {
+    if (level !== undefined && !loggingLevels.includes(level)) {
+      throw invalid(`${describeValue(level)} is no log level. Use one of ${loggingLevels.join(', ')}`)
+    }
     return this.#era.setLogLevel(level)
   }
 

@@ -57,6 +57,19 @@ const optionNames = Object.keys({
   onClose: true,
   signal: true,
 } satisfies Record<keyof ConnectOptions, true>)
+const toHttp = 'it is an option of http: connect(http(url, { … }))'
+const toInfo = 'the name and version of this client are "info"'
+const insteadOf: ReadonlyMap<string, string> = new Map([
+  ['headers', toHttp],
+  ['auth', toHttp],
+  ['fetch', toHttp],
+  ['name', toInfo],
+  ['version', toInfo],
+  ['clientInfo', toInfo],
+  ['capabilities', 'they follow from the handlers, such as "onElicit"'],
+  ['onElicitation', 'the handler is "onElicit"'],
+  ['onSampling', 'the handler is "onSample"'],
+])
 const defaultInfo: Implementation = { name: 'jackfield', version: '0' }
 
 /** What to connect to: a URL, a server in this process, a transport, or a function that returns a new transport. */
@@ -73,7 +86,7 @@ export type Target = string | URL | Server | ClientTransport | ClientTransportFa
 export function connect<S extends Server>(target: S, options?: ConnectOptions): Promise<Client<S>>
 export function connect<S = unknown>(target: Target, options?: ConnectOptions): Promise<Client<S>>
 export async function connect(target: Target, given: ConnectOptions = {}): Promise<Client> {
-  requireKnown('The options object of connect', given, optionNames)
+  requireKnown('The options object of connect', given, optionNames, (name) => insteadOf.get(name))
   const options = guardCallbacks(given)
   const handlers = new HandlerRegistry(options)
   const identity: ClientIdentity = {

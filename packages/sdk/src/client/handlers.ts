@@ -35,6 +35,14 @@ const handlerNames: ReadonlyMap<string, keyof AnswerHandlers> = new Map([
   ['roots/list', 'onRoots'],
 ])
 
+/** Why a request of the server is refused, and the option that allows it. */
+export function notDeclared(method: string): string {
+  const handler = handlerNames.get(method)
+  return handler === undefined
+    ? `The server requested ${method}, which is no request that a client answers`
+    : `The server requested ${method}, which this client does not declare. Give connect the option "${handler}".`
+}
+
 /** Runs the caller's handlers for requests of the server, and validates both the requests and the results. */
 export class ClientHandlers {
   readonly #pendingElicitations: PendingUrlElicitations
@@ -138,7 +146,7 @@ export class ClientHandlers {
     const { mode = 'form', message, requestedSchema } = params
     if (mode !== 'form') return undefined
     if (this.#capabilities.elicitation?.form === undefined)
-      throw invalidParams('this client does not support forms')
+      throw invalidParams('this client does not support forms (the option elicitation.form allows them)')
     if (typeof message !== 'string') throw invalidParams('a form requires a "message"')
     if (!isElicitSchema(requestedSchema))
       throw invalidParams(checkElicitSchema(requestedSchema) ?? 'invalid form')
@@ -151,7 +159,9 @@ export class ClientHandlers {
     const { mode, message, url } = params
     if (mode !== 'url') throw invalidParams(`unknown elicitation mode ${JSON.stringify(mode)}`)
     if (this.#capabilities.elicitation?.url === undefined)
-      throw invalidParams('this client does not support URL elicitation')
+      throw invalidParams(
+        'this client does not support URL elicitation (the option elicitation.url allows it)',
+      )
     if (typeof message !== 'string') throw invalidParams('a URL elicitation requires a "message"')
     if (typeof url !== 'string' || !isWebUrl(url)) throw invalidParams('"url" must be an http or https URL')
     if (supports(version, 'elicitationIds') && typeof params['elicitationId'] !== 'string')
@@ -170,7 +180,9 @@ export class ClientHandlers {
     if (wrong !== undefined) throw invalidParams(`"${wrong}" has the wrong type`)
     const { sampling: can } = this.#capabilities
     if ((params.tools !== undefined || params.toolChoice !== undefined) && can?.tools === undefined) {
-      throw invalidParams('this client does not support tools in sampling')
+      throw invalidParams(
+        'this client does not support tools in sampling (the option sampling.tools allows them)',
+      )
     }
     const fault = checkSampling(params)
     if (fault !== undefined) throw invalidParams(fault)

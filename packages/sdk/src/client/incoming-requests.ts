@@ -13,7 +13,7 @@ import type { ProtocolVersion } from '../protocol/methods.ts'
 import type { QuestionMethod } from '../protocol/server-requests.ts'
 import { limits } from '../request/limits.ts'
 import type { Cause, ClientConnection } from './client-connection.ts'
-import type { HandlerRegistry } from './handlers.ts'
+import { type HandlerRegistry, notDeclared } from './handlers.ts'
 import { sendResponse } from './retry.ts'
 
 interface OpenRequest {
@@ -48,6 +48,7 @@ export class IncomingRequests {
     } else if (this.#open.size >= limits.inFlight) {
       this.#refuse(id, ErrorCode.InternalError, 'Too many requests are in progress')
     } else if (!this.#handlers.session.canHandle(method)) {
+      this.#connection.warn(notDeclared(method))
       this.#refuse(id, ErrorCode.MethodNotFound, `Method not found: ${method}`)
     } else if (!this.#isRelated(method, params, cause)) {
       this.#refuse(

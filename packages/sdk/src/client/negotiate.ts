@@ -82,9 +82,11 @@ function readInitializeResult(result: JsonObject, versions: readonly ProtocolVer
   const { protocolVersion, capabilities = {}, serverInfo, instructions } = result
   const revision = versions.find((version) => version === protocolVersion)
   if (revision === undefined) {
+    const named =
+      protocolVersion === undefined ? 'no protocolVersion' : `revision ${describeValue(protocolVersion)}`
     throw new McpError(
       'VERSION_MISMATCH',
-      `The server responded with revision ${describeValue(protocolVersion)}; this client offered ${versions.join(', ')}`,
+      `The server responded to initialize with ${named}; this client offered ${versions.join(', ')}`,
     )
   }
   if (!isCapabilitySet(capabilities)) {

@@ -11,7 +11,7 @@ import { wait } from '../transports/client/retry-backoff.ts'
 import { CallDeadline, withDeadline } from './call-deadline.ts'
 import type { ClientConnection, EraClient, OutgoingRequest, ReceivedResult } from './client-connection.ts'
 import type { ClientExtension, ExtensionCall } from './extension.ts'
-import { type ClientHandlers, guardCallback, type HandlerRegistry } from './handlers.ts'
+import { type ClientHandlers, guardCallback, type HandlerRegistry, notDeclared } from './handlers.ts'
 import { sendWithRetry } from './retry.ts'
 import { type TelemetrySpan, withSpan } from './telemetry.ts'
 import type { ToolDefinitions } from './tool-definitions.ts'
@@ -58,7 +58,7 @@ type Finish = (
 /** In place of the id of a request that was not sent by this connection, whose own ids start at 1. */
 const noRequestId: RequestId = 0
 const firstPauseMs = 100
-const longestPauseMs = 5_000
+const maxPauseMs = 5_000
 
 const unsendableMethods = new Map([
   ['initialize', 'connect sends it'],
@@ -159,7 +159,7 @@ export class Requests {
           : { inputResponses: await this.#respondAll(call, inputRequests, id, using, true) }
       if (requestState !== undefined) retryParams['requestState'] = requestState
       if (inputRequests !== undefined && Object.keys(inputRequests).length > 0) roundsWithoutInput = 0
-      else await wait(Math.min(longestPauseMs, firstPauseMs * 2 ** roundsWithoutInput++), deadline.signal)
+      else await wait(Math.min(maxPauseMs, firstPauseMs * 2 ** roundsWithoutInput++), deadline.signal)
       onAnswered?.()
     }
     if (resume !== undefined) await answer(resume, noRequestId, this.#resumeHandlers(resume, method))
@@ -456,10 +456,7 @@ function readInputRequest(value: unknown, key: string, handlers: ClientHandlers)
   const { method, params = {} } = value
   if (!isObject(params)) throw protocolError(`The params of the input request "${key}" must be an object`)
   if (!handlers.canHandle(method)) {
-    throw new McpError(
-      'CAPABILITY',
-      `The server requested ${method}, which this client does not declare. Give connect a handler for it.`,
-    )
+    throw new McpError('CAPABILITY', notDeclared(method))
   }
   return { method, params }
 }

@@ -170,7 +170,7 @@ function subscribe(
         retryMs = retryAfterOf(error)
         if (acknowledged === undefined) {
           const isTransient = isGatewayFailure(error) && (retryMs ?? 0) < timeoutMs
-          if (!isTransient || ++refusals > maxRefusals) throw error
+          if (!signal.aborted && (!isTransient || ++refusals > maxRefusals)) throw error
         } else if (signal.aborted || error instanceof RpcError) return
       }
       // A server that acknowledges and closes at once counts as failing.

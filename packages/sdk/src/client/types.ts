@@ -375,14 +375,16 @@ export interface BaseClient {
   /**
    * Subscribes to changes: by `resources/subscribe` on a session, by `subscriptions/listen` on 2026-07-28. `onChange` of
    * `connect` is called too.
-   * @throws McpError 'CAPABILITY' for a server that declared neither `listChanged` nor `subscribe`; other errors as `call`
+   * @throws McpError 'CAPABILITY' for a server that declared neither `listChanged` nor `subscribe`, 'INVALID' for a filter with an
+   *   unknown member; other errors as `call`
    * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
    */
   watch(filter: SubscriptionFilter, onChange?: ConnectOptions['onChange']): Promise<Watch>
   /**
    * Sets the minimum level of log messages: of the session, or of every later request (2026-07-28), where undefined
    * disables them.
-   * @throws McpError 'CAPABILITY' for a session whose server did not declare `logging`, 'INVALID' for undefined on one
+   * @throws McpError 'CAPABILITY' for a session whose server did not declare `logging`, 'INVALID' for undefined on one,
+   *   and for a level that does not exist
    * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
    */
   setLogLevel(level: LoggingLevel | undefined): Promise<void>

@@ -81,10 +81,10 @@ export const applicators: Readonly<Record<string, Builder>> = {
   },
   contains: (keyword) => {
     const { minContains, maxContains } = keyword.schema
-    const least = minContains === undefined ? 1 : count({ ...keyword, value: minContains })
-    const most =
+    const min = minContains === undefined ? 1 : count({ ...keyword, value: minContains })
+    const max =
       maxContains === undefined ? Number.POSITIVE_INFINITY : count({ ...keyword, value: maxContains })
-    return contains(keyword, least, most)
+    return contains(keyword, min, max)
   },
   allOf: (keyword) => {
     const children = list(keyword)
@@ -234,7 +234,7 @@ function list(keyword: Applicator): Node[] {
   return keyword.value.map((schema) => keyword.node(schema))
 }
 
-function contains(keyword: Applicator, least: number, most: number): Check {
+function contains(keyword: Applicator, min: number, max: number): Check {
   const child = keyword.node(keyword.value)
   return (value, run) => {
     if (!Array.isArray(value)) return true
@@ -244,8 +244,8 @@ function contains(keyword: Applicator, least: number, most: number): Check {
       count++
       run.markEvaluated(index)
     }
-    if (count < least) return run.fail(`must have at least ${plural(least, 'item')} that ${matches(least)}`)
-    return count <= most || run.fail(`must have at most ${plural(most, 'item')} that ${matches(most)}`)
+    if (count < min) return run.fail(`must have at least ${plural(min, 'item')} that ${matches(min)}`)
+    return count <= max || run.fail(`must have at most ${plural(max, 'item')} that ${matches(max)}`)
   }
 }
 

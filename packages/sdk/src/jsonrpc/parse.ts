@@ -33,6 +33,15 @@ export function parseJson(text: string, options?: { depth?: number }): unknown {
   return value
 }
 
+/** As `parseJson`, but undefined for text that it rejects. */
+export function tryParseJson(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
 function tooLarge(): RpcError {
   return new RpcError(ErrorCode.ParseError, 'Parse error: a number is too large')
 }

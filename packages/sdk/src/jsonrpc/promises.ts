@@ -18,8 +18,8 @@ export function deferred<T = void>(): Deferred<T> {
  * each failure.
  * @param failures earlier failures, from 0
  */
-export function retryDelay(failures: number, firstMs: number, longestMs: number): number {
-  return Math.random() * Math.min(longestMs, firstMs * 2 ** failures)
+export function retryDelay(failures: number, firstMs: number, maxMs: number): number {
+  return Math.random() * Math.min(maxMs, firstMs * 2 ** failures)
 }
 
 /** The longest delay of a timer, in milliseconds. */
@@ -47,6 +47,36 @@ export async function waitAtMost(promise: Promise<unknown>, ms: number): Promise
   await withTimeout(promise, ms).catch((error) => {
     if (!(error instanceof TimeoutError)) throw error
   })
+}
+
+/** A value whose code is loaded at its first use, because not every program needs it and loading takes milliseconds. */
+export class OnDemand<T> {
+  readonly #create: () => Promise<T>
+  #loading: Promise<T> | undefined
+  /** The value, once it was loaded. */
+  value: T | undefined
+
+  constructor(create: () => Promise<T>) {
+    this.#create = create
+  }
+
+  /** Whether it was loaded, or is loading. */
+  get isUsed(): boolean {
+    return this.#loading !== undefined
+  }
+
+  load(): Promise<T> {
+    this.#loading ??= this.#create().then((value) => {
+      this.value = value
+      return value
+    })
+    return this.#loading
+  }
+
+  /** Calls a function with the value: at once if it is loaded. */
+  use<R>(call: (value: T) => Promise<R>): Promise<R> {
+    return this.value === undefined ? this.load().then(call) : call(this.value)
+  }
 }
 
 /** A function that does its work once: every call returns the promise of the first. */

@@ -235,6 +235,7 @@ export type InputRequests = Record<string, Question>
 export function checkSampling(params: CreateMessageParams): string | undefined {
   if (!Number.isInteger(params.maxTokens) || params.maxTokens < 1)
     return '"maxTokens" must be a positive integer'
+  if (!Array.isArray(params.messages)) return '"messages" must be a list of messages'
   let open: string[] = []
   for (const message of params.messages) {
     const blocks = blocksOf(message)

@@ -1,4 +1,12 @@
-import { clipped, ErrorCode, invalid, invalidParams, methodNotFound, RpcError } from '../jsonrpc/error.ts'
+import {
+  clipped,
+  ErrorCode,
+  invalid,
+  invalidParams,
+  kindOf,
+  methodNotFound,
+  RpcError,
+} from '../jsonrpc/error.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { Implementation, ServerCapabilities } from '../protocol/definitions.ts'
 import { type MethodRow, methodRow, type ProtocolVersion } from '../protocol/methods.ts'
@@ -102,6 +110,11 @@ const optionNames = Object.keys({
  */
 export function compose(options: CompositionOptions): Composition {
   requireKnown('The options object of compose', options, optionNames)
+  if (!isObject(options.servers)) {
+    throw invalid(
+      `"servers" of compose must be an object of servers by prefix, not ${kindOf(options.servers)}`,
+    )
+  }
   return new ComposedServer(options)
 }
 

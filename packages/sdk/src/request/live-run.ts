@@ -1,6 +1,7 @@
 import { ErrorCode, internalError, McpError, RpcError } from '../jsonrpc/error.ts'
 import { readJson } from '../jsonrpc/exact-json.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
+import type { ClientCapabilities } from '../protocol/definitions.ts'
 import type { Question, QuestionMethod, Questions } from '../protocol/server-requests.ts'
 import { toolRounds } from '../protocol/server-requests.ts'
 import type { Carried, Exchange, HandlerRun, InputRequired, InputStrategy, Outcome } from './exchange.ts'
@@ -99,11 +100,16 @@ export abstract class BaseHandlerRun {
         question,
         new RpcError(
           ErrorCode.MissingRequiredClientCapability,
-          `This request needs a client capability that was not declared: ${Object.keys(missing).join(', ')}`,
+          `This request needs a client capability that was not declared: ${nameOf(missing)}. A client declares it with its handler for ${question.method}`,
           { requiredCapabilities: missing },
         ),
         reject,
       )
+      return true
+    }
+    const fault = faultOfQuestion(question)
+    if (fault !== undefined) {
+      this.fail(new TypeError(`A handler sent an invalid ${question.method} request: ${fault}`))
       return true
     }
     const { samplingToolRounds } = this.exchange.limits
@@ -115,11 +121,6 @@ export abstract class BaseHandlerRun {
             "tools (toolChoice: { mode: 'none' }) before that, or start a new conversation with the results so far",
         ),
       )
-      return true
-    }
-    const fault = faultOfQuestion(question)
-    if (fault !== undefined) {
-      this.fail(new TypeError(`A handler sent an invalid ${question.method} request: ${fault}`))
       return true
     }
     return false
@@ -266,6 +267,9 @@ export async function runStep(
   work: (idempotencyKey: string) => unknown,
   key: string,
 ): Promise<string | undefined> {
+  if (typeof work !== 'function') {
+    throw new TypeError('ctx.step takes a name, and the function whose result it stores')
+  }
   const value = await work(key)
   if (value === undefined) return undefined
   const fault = faultInJson(value, 'exact')
@@ -274,4 +278,10 @@ export async function runStep(
     `The step "${name}" returned a value that JSON cannot represent, so a later run would get another one: ` +
       `${describeFault(fault, 'its result')}. Return plain JSON from it, such as a date as text, and nothing for undefined`,
   )
+}
+
+/** Capabilities as a text, such as `elicitation.url`. */
+function nameOf(capabilities: ClientCapabilities): string {
+  const names = Object.entries(capabilities).map(([name, parts]) => [name, ...Object.keys(parts)].join('.'))
+  return names.join(', ')
 }

@@ -48,9 +48,9 @@ export function defineServer<
 >(
   options: ServerOptions<{ tools: T; resources: R; prompts: P }>,
 ): Server<{ tools: T; resources: R; prompts: P }> {
-  const { pageSize = defaultPageSize, cache, instructions, tools, resources, prompts } = options
-  requireOptions(options, pageSize)
-  const { extensions = [] } = options
+  requireOptions(options)
+  const { cache, instructions, tools, resources, prompts } = options
+  const { pageSize = defaultPageSize, extensions = [] } = options
   const hasTasks = extensions.some(({ id }) => id === tasksExtension)
   const check = (definitions: Definitions): Definitions => {
     if (!hasTasks) refuseTasks(definitions)
@@ -168,8 +168,11 @@ function refuseUndeclared(server: string, definitions: Definitions, { offered }:
   )
 }
 
-function requireOptions(options: ServerOptions<Definitions>, pageSize: number): void {
-  const { name, version, icons, cache, extensions = [] } = options
+function requireOptions(options: ServerOptions<Definitions>): void {
+  if (!isObject(options)) {
+    throw invalid(`defineServer takes an object with "name" and "version", not ${kindOf(options)}`)
+  }
+  const { name, version, icons, cache, pageSize = defaultPageSize, extensions = [] } = options
   if (typeof name !== 'string' || name === '') throw invalid('A server needs a name')
   if (typeof version !== 'string' || version === '') throw invalid(`Server "${name}" needs a version`)
   requireMembers(`Server "${name}"`, options, optionNames)
@@ -200,6 +203,12 @@ function requireByName(what: string, definitions: Definitions): void {
 }
 
 function requireExtensions(what: string, extensions: readonly Extension[]): void {
+  const wrong = Array.isArray(extensions) ? extensions.find((one) => !isObject(one)) : extensions
+  if (wrong !== undefined) {
+    throw invalid(
+      `${what}: "extensions" must be a list of extensions such as tasks(), not of ${kindOf(wrong)}`,
+    )
+  }
   const seen = new Set<string>()
   const names = new Set<string>(Object.keys(methods))
   for (const { id, methods = {} } of extensions) {

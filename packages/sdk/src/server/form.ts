@@ -44,8 +44,8 @@ export function formOf(schema: FormSchema, question: object = { schema }): Form 
 }
 
 /** Why a question has no usable schema; undefined if it has one. */
-function schemaFault(schema: unknown, question: object): string | undefined {
-  if ('requestedSchema' in question) {
+function schemaFault(schema: unknown, question: unknown): string | undefined {
+  if (isObject(question) && 'requestedSchema' in question) {
     return 'The form of a question is its "schema" (a validator, an object of validators or JSON Schema): rename "requestedSchema" to "schema"'
   }
   const isSchema = isObject(schema) || typeof schema === 'function'
@@ -119,10 +119,10 @@ function itemsOf(items: Json): Json {
 
 /** Bounds of whole numbers, exclusive ones included. */
 function wholeBounds({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Json): Json {
-  const least = [minimum, typeof exclusiveMinimum === 'number' ? exclusiveMinimum + 1 : undefined]
-  const most = [maximum, typeof exclusiveMaximum === 'number' ? exclusiveMaximum - 1 : undefined]
-  const lows = least.filter((bound) => typeof bound === 'number' && bound > Number.MIN_SAFE_INTEGER)
-  const highs = most.filter((bound) => typeof bound === 'number' && bound < Number.MAX_SAFE_INTEGER)
+  const lower = [minimum, typeof exclusiveMinimum === 'number' ? exclusiveMinimum + 1 : undefined]
+  const upper = [maximum, typeof exclusiveMaximum === 'number' ? exclusiveMaximum - 1 : undefined]
+  const lows = lower.filter((bound) => typeof bound === 'number' && bound > Number.MIN_SAFE_INTEGER)
+  const highs = upper.filter((bound) => typeof bound === 'number' && bound < Number.MAX_SAFE_INTEGER)
   return {
     ...(lows.length === 0 ? {} : { minimum: Math.max(...lows.map(Number)) }),
     ...(highs.length === 0 ? {} : { maximum: Math.min(...highs.map(Number)) }),

@@ -1,5 +1,5 @@
 import { toBase64 } from '../jsonrpc/bytes.ts'
-import { ErrorCode, invalid, invalidParams, RpcError } from '../jsonrpc/error.ts'
+import { ErrorCode, invalid, invalidParams, kindOf, RpcError } from '../jsonrpc/error.ts'
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
@@ -134,7 +134,11 @@ export function resourceEntry(name: string, value: ResourceValue): ResourceEntry
       `${what} has a URI template in "uri": define it with template({ uriTemplate: '${uri}', … })`,
     )
   }
-  if (!URL.canParse(uri)) throw invalid(`${what} needs an absolute URI, not "${uri}"`)
+  if (!URL.canParse(uri)) {
+    throw invalid(
+      `${what} needs an absolute URI as its "uri", not ${typeof uri === 'string' ? `"${uri}"` : kindOf(uri)}`,
+    )
+  }
   requireHints(what, cache)
   const scopes = scopesOf(what, value.scopes)
   const source: Source = { scopes, mimeType, cache, read: (ctx) => value.read(ctx) }

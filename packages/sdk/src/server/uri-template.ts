@@ -62,13 +62,13 @@ type Token =
   | {
       readonly allows: (char: string) => boolean
       /** Maximum number of characters; an escaped one counts as one. */
-      readonly most: number
+      readonly maxChars: number
       readonly read: (raw: string) => readonly (readonly [string, string | string[]])[] | undefined
       /** Text at the beginning of a run that is not empty; undefined if the run must not be empty. */
       readonly opens: string | undefined
     }
 
-type Run = Extract<Token, { most: number }>
+type Run = Extract<Token, { maxChars: number }>
 type Variables = Record<string, string | string[]>
 
 const unbounded = Number.MAX_SAFE_INTEGER
@@ -138,7 +138,7 @@ function valueRun({ operator }: Expression, spec: Spec, separator: string): Run 
     allows: operator.reserved
       ? (char) => char !== separator
       : (char) => char !== separator && isOfSegment(char),
-    most: spec.prefix ?? unbounded,
+    maxChars: spec.prefix ?? unbounded,
     opens: undefined,
     read: (raw) => [[spec.name, spec.explode ? [decodeURIComponent(raw)] : decodeURIComponent(raw)]],
   }
@@ -147,7 +147,7 @@ function valueRun({ operator }: Expression, spec: Spec, separator: string): Run 
 function optionalRun({ operator }: Expression, spec: Spec): Run {
   return {
     allows: () => true,
-    most: spec.prefix === undefined ? unbounded : spec.prefix + operator.first.length,
+    maxChars: spec.prefix === undefined ? unbounded : spec.prefix + operator.first.length,
     opens: operator.first,
     read: (raw) => (raw === '' ? [] : [[spec.name, decodeURIComponent(raw.slice(operator.first.length))]]),
   }
@@ -158,7 +158,7 @@ function listRun({ operator }: Expression, spec: Spec, opening: string): Run {
     allows: operator.reserved
       ? () => true
       : (char) => isOfSegment(char) || char === operator.separator || char === opening,
-    most: unbounded,
+    maxChars: unbounded,
     opens: opening,
     read: (raw) => [
       [
@@ -172,7 +172,7 @@ function listRun({ operator }: Expression, spec: Spec, opening: string): Run {
 function namedRun({ operator, specs }: Expression): Run {
   return {
     allows: operator.separator === ';' ? (char) => isOfSegment(char) : (char) => char !== '#',
-    most: unbounded,
+    maxChars: unbounded,
     opens: operator.first,
     read(raw) {
       const values = new Map<string, string | string[]>()
@@ -241,7 +241,7 @@ function reachRun(run: Run, text: string, widths: Uint8Array, after: Uint8Array,
     }
     const opened = run.opens === undefined || text.startsWith(run.opens, at)
     const empty = run.opens !== undefined && after[at] === 1
-    if (empty || (opened && (fewest[at] ?? Number.POSITIVE_INFINITY) <= run.most)) here[at] = 1
+    if (empty || (opened && (fewest[at] ?? Number.POSITIVE_INFINITY) <= run.maxChars)) here[at] = 1
   }
 }
 
@@ -256,7 +256,7 @@ function farthest(
   let best = from
   let at = from
   if (run.opens !== undefined && !text.startsWith(run.opens, from)) return from
-  for (let taken = 0; taken < run.most && at < text.length && run.allows(text.charAt(at)); taken++) {
+  for (let taken = 0; taken < run.maxChars && at < text.length && run.allows(text.charAt(at)); taken++) {
     at += widths[at] ?? 1
     if (after?.[at] === 1) best = at
   }

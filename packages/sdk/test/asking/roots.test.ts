@@ -84,7 +84,9 @@ describe.each(protocolVersions)('roots on %s', (revision) => {
 
   test('a handler catches that the client has none', async () => {
     const client = await open(revision)
-    const message = 'without roots: This request needs a client capability that was not declared: roots'
+    const message =
+      'without roots: This request needs a client capability that was not declared: roots. ' +
+      'A client declares it with its handler for roots/list'
     expect(textOf(await client.call('optional'))).toBe(message)
     expect(await reads(client, 'x:optional')).toBe(message)
     const { messages } = await client.prompt('optional')

@@ -242,12 +242,17 @@ describe('roots', () => {
 })
 
 describe('a server’s requests', () => {
-  it.each(['roots/list', 'elicitation/create', 'sampling/createMessage', 'tasks/get', 'constructor'])(
-    'for %s are rejected without a handler',
-    async (method) => {
-      expect((await ask(method, questions[method] ?? {}, {})).error?.code).toBe(-32601)
-    },
-  )
+  it.each([
+    ['roots/list', 'onRoots'],
+    ['elicitation/create', 'onElicit'],
+    ['sampling/createMessage', 'onSample'],
+    ['tasks/get', 'no request that a client answers'],
+    ['constructor', 'no request that a client answers'],
+  ])('for %s are rejected without a handler, and reported', async (method, report) => {
+    const onWarning = vi.fn()
+    expect((await ask(method, questions[method] ?? {}, { onWarning })).error?.code).toBe(-32601)
+    expect(onWarning).toHaveBeenCalledExactlyOnceWith(expect.stringContaining(report))
+  })
 
   it('include pings', async () => {
     expect((await ask('ping', undefined, {})).result).toEqual({})

@@ -162,7 +162,10 @@ describe('a response', () => {
   it('that requests an undeclared capability is rejected', async () => {
     const sampling = { method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }
     const { client } = await serve(() => asks({ inputRequests: { s: sampling } }))
-    await expect(client.call('x')).rejects.toMatchObject({ code: 'CAPABILITY' })
+    await expect(client.call('x')).rejects.toMatchObject({
+      code: 'CAPABILITY',
+      message: expect.stringContaining('Give connect the option "onSample"'),
+    })
   })
 
   it('that has too many input requests is rejected', async () => {

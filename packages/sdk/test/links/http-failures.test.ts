@@ -81,7 +81,21 @@ const answers: [what: string, status: number, type: string, body: string, says: 
     200,
     'application/json',
     '{"hello":1}',
-    /contains no JSON-RPC response with the same id/,
+    /status 200 and JSON that contains no JSON-RPC response with the same id: {"hello":1}\. .*Check the path/,
+  ],
+  [
+    'JSON with a message of its own',
+    200,
+    'application/json',
+    '{"error":"hello, sign in"}',
+    /no JSON-RPC response with the same id: hello, sign in\. .*Check the path/,
+  ],
+  [
+    'a stream without a response',
+    200,
+    'text/event-stream',
+    'data: {"hello":1}\n\n',
+    /event stream of .* ended before the response .*Check the log/,
   ],
   ['control characters', 500, 'text/plain', 'a\u001b[31mb\u202ec\r\nd', /status 500: a \[31mb c d\. /],
 ]
@@ -94,10 +108,8 @@ describe.each(eras)('connecting with %s to another kind of server', (_era, optio
     expect(error.message).not.toContain('does not support')
     expect(error.message.length).toBeLessThan(600)
     expect(error.message).not.toMatch(/[\p{Cc}\p{Cf}]|<|token/u)
-    if (!body.includes('hello')) {
-      expect(error).toMatchObject({ code: 'HTTP', details: { status } })
-      expect(error.message).toContain(url)
-    }
+    expect(error.message).toContain(url)
+    if (!body.includes('hello')) expect(error).toMatchObject({ code: 'HTTP', details: { status } })
   })
 })
 

@@ -328,6 +328,19 @@ describe.each(adapters)('access to the server over the %s adapter', (adapter, mo
     expect(adapter).toBeDefined()
   })
 
+  it.each([
+    [undefined, 'it returned undefined'],
+    [true, 'it returned a boolean'],
+    [{ principal: undefined }, 'it returned a principal that is undefined'],
+    [{ principal: 5 }, 'it returned a principal that is a number'],
+    [{}, 'it returned an object with neither'],
+  ])('rejects a request whose authentication returns %j', async (returned, why) => {
+    // @ts-expect-error as JavaScript may return it
+    const send = await start({ authenticate: async () => returned })
+    expect((await send(call)).status).toBe(500)
+    expect(server.reports).toMatchObject([expect.objectContaining({ message: expect.stringContaining(why) })])
+  })
+
   it('passes the caller to the handler', async () => {
     const seen: unknown[] = []
     server = testServer({

@@ -127,7 +127,7 @@ describe('idle sessions', () => {
   it('leave nothing behind, nor does a call of a client that disconnected', async () => {
     const server = testServer({ ask, hung })
     const core = new HttpServerState(server, {}, () => {})
-    const sessions = new Sessions(core)
+    const sessions = new Sessions(core, () => {})
     const begin = () => sessions.begin(anonymousCaller, core.memory.account(undefined))
     for (let i = 0; i < 1000; i++) begin()
     const waiting = begin()

@@ -1,6 +1,16 @@
-import { defineServer, McpError, prompt, resource, type Server, template, tool } from '@jackfield/sdk'
+import {
+  defineServer,
+  McpError,
+  prompt,
+  protocolVersions,
+  resource,
+  type Server,
+  template,
+  tool,
+} from '@jackfield/sdk'
 import { connect, http, type Round } from '@jackfield/sdk/client'
 import { socket } from '@jackfield/sdk/client/socket'
+import { stdio } from '@jackfield/sdk/client/stdio'
 import { compose, proxy } from '@jackfield/sdk/compose'
 import { tasks } from '@jackfield/sdk/extensions/tasks'
 import { serveHttp } from '@jackfield/sdk/http'
@@ -290,8 +300,113 @@ describe('options that can never work are rejected at once', () => {
       () => compose({ ...base, servers: {}, seperator: '_' }),
       'did you mean "separator"?',
     ],
+    [
+      'a port of serveHttp',
+      // @ts-expect-error it belongs to listen
+      () => serveHttp(server, { ...quiet, port: 3000 }),
+      'serveHttp(server).listen({ port, host })',
+    ],
   ])('unknown: %s', (_, make, why) => {
     expect(refusal(make)).toContain(why)
+  })
+
+  test.each<[string, () => unknown, string]>([
+    // @ts-expect-error as JavaScript may call it
+    ['no definition of a server', () => defineServer(), 'defineServer takes an object with "name"'],
+    // @ts-expect-error as JavaScript may call it
+    ['extensions by name', () => defineServer({ ...base, extensions: {} }), 'must be a list of extensions'],
+    // @ts-expect-error as JavaScript may call it
+    ['an extension not called', () => defineServer({ ...base, extensions: [tasks] }), 'not of a function'],
+    [
+      'a resource without a URI',
+      // @ts-expect-error as JavaScript may call it
+      () => defineServer({ ...base, resources: { r: resource({ read }) } }),
+      'needs an absolute URI as its "uri", not undefined',
+    ],
+    // @ts-expect-error as JavaScript may call it
+    ['a composition of no servers', () => compose(base), '"servers" of compose must be an object'],
+    ['a negative limit', () => serveHttp(server, { limits: { messageBytes: -1 } }), '"messageBytes" must be'],
+    // @ts-expect-error as JavaScript may call it
+    ['a limit as text', () => serveHttp(server, { limits: { messageBytes: '9' } }), 'must be a number'],
+    // @ts-expect-error as JavaScript may call it
+    ['arguments as one text', () => stdio({ command: 'node', args: '-v' }), '"args", its arguments'],
+  ])('%s', (_, make, why) => {
+    expect(refusal(make)).toContain(why)
+  })
+
+  test('a limit that is undefined is the default', async () => {
+    const limits = { messageBytes: undefined }
+    // @ts-expect-error as JavaScript may call it
+    const { fetch, close } = serveHttp(server, { ...quiet, limits })
+    onTestFinished(close)
+    const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+    const body = `"${'x'.repeat(4_194_304)}"`
+    const { status } = await fetch(new Request('http://localhost/mcp', { method: 'POST', headers, body }))
+    expect(status).toBe(413)
+  })
+
+  test.each([
+    ['headers', 'connect(http(url, { … }))'],
+    ['auth', 'connect(http(url, { … }))'],
+    ['clientInfo', 'are "info"'],
+    ['capabilities', 'follow from the handlers'],
+    ['onElicitation', 'the handler is "onElicit"'],
+    ['onSampling', 'the handler is "onSample"'],
+  ])('%s of connect', async (name, why) => {
+    await expect(connect(server, { [name]: {} })).rejects.toThrow(why)
+  })
+
+  test('arguments of the functions of a handler that they cannot use', async () => {
+    const { fetch, node, listen, close } = serveHttp(server, quiet)
+    // @ts-expect-error as JavaScript may call it
+    expect(() => fetch({ url: '/mcp', headers: {} })).toThrow('handler.fetch takes a web Request')
+    // @ts-expect-error as JavaScript may call it
+    expect(() => node(new Request('http://localhost/mcp'))).toThrow('of node:http')
+    await close()
+    await expect(listen(0)).rejects.toThrow('this handler was closed')
+  })
+
+  test.each(protocolVersions)('arguments of functions of a client on %s', async (revision) => {
+    const watched = defineServer({ ...base, tools: {} })
+    const client = await connect(watched, { revisions: [revision] })
+    // @ts-expect-error as JavaScript may call it
+    await expect(client.watch({ tools: true })).rejects.toThrow('The filter of watch has an unknown member')
+    // @ts-expect-error as JavaScript may call it
+    await expect(client.setLogLevel('loud')).rejects.toThrow('Use one of debug')
+    await client.close()
+    await expect(client.request('tools/list')).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    if (revision === '2026-07-28') {
+      const closed = client.watch({ toolsListChanged: true })
+      await expect(closed).rejects.toMatchObject({ code: 'CONNECTION_CLOSED' })
+    }
+  })
+
+  test.each(protocolVersions)('arguments of functions of a context on %s', async (revision) => {
+    const reports: string[] = []
+    const odd = defineServer({
+      ...base,
+      onError: (error) => reports.push(String(error)),
+      tools: {
+        // @ts-expect-error as JavaScript may call it
+        elicit: tool({ run: async (_, ctx) => (await ctx.elicit('Sure?')).action }),
+        // @ts-expect-error as JavaScript may call it
+        sample: tool({ run: async (_, ctx) => (await ctx.sample({ maxTokens: 5 })).model }),
+        // @ts-expect-error as JavaScript may call it
+        step: tool({ run: async (_, ctx) => ctx.step(() => 'x') }),
+      },
+    })
+    const client = await connect(odd, {
+      revisions: [revision],
+      onElicit: () => ({ action: 'cancel' }),
+      onSample: () => ({ role: 'assistant', model: 'm', content: { type: 'text', text: '' } }),
+    })
+    onTestFinished(() => client.close())
+    for (const name of ['elicit', 'sample', 'step'] as const) await client.call(name)
+    expect(reports).toEqual([
+      expect.stringContaining('A question needs a "schema"'),
+      expect.stringContaining('"messages" must be a list of messages'),
+      expect.stringContaining('ctx.step takes a name, and the function'),
+    ])
   })
 
   test('unknown options of functions that return a promise', async () => {

@@ -198,12 +198,9 @@ export class Network {
     return this.#fetchAt(url, await this.#admit(url), init)
   }
 
-  /**
-   * Rejects a URL that must not be requested, before anything is sent.
-   * @returns the resolved addresses of its host; empty without a resolver
-   */
-  async check(url: URL): Promise<readonly string[]> {
-    return (await this.#admit(url)).addresses
+  /** Rejects a URL that must not be requested, before anything is sent. */
+  async check(url: URL): Promise<void> {
+    await this.#admit(url)
   }
 
   async #admit(url: URL): Promise<ResolvedHost> {

@@ -17,8 +17,7 @@ import {
   type Registration,
   register,
 } from './registration.ts'
-import type { StoredTokens } from './session.ts'
-import { type AuthOptions, type Authorization, AuthSession } from './session.ts'
+import { type AuthOptions, type Authorization, AuthSession, type StoredTokens } from './session.ts'
 import { requestTokens, type Tokens } from './token-endpoint.ts'
 
 /** A pre-registered client. Its credentials are only sent to its issuer. */

@@ -413,7 +413,7 @@ export interface StoredTokens {
 
 const renewEarlyMs = 15_000
 /** A hundred years, so that times stay valid numbers. */
-const longestMs = 3_155_760_000_000
+const maxLifetimeMs = 3_155_760_000_000
 
 /** The stored tokens of a key; undefined if there are none, or none that are valid. */
 async function loadTokens(store: CredentialStore, key: string): Promise<StoredTokens | undefined> {
@@ -448,7 +448,7 @@ function isSaved(value: unknown): value is StoredTokens {
 
 /** When a token expires and is renewed: 15 s before it expires, or after three quarters of a shorter lifetime. */
 function expiry(seconds: number): { expiresAt: number; renewAt: number } {
-  const ms = Math.min(seconds * 1_000, longestMs)
+  const ms = Math.min(seconds * 1_000, maxLifetimeMs)
   const now = Date.now()
   return { expiresAt: now + ms, renewAt: now + ms - Math.min(renewEarlyMs, ms / 4) }
 }

@@ -7,7 +7,7 @@ import {
   revocationRequest,
 } from 'oauth4webapi'
 import { excerpt, McpError, messageOf } from '../../jsonrpc/error.ts'
-import { isObject, parseJson } from '../../jsonrpc/parse.ts'
+import { isObject, tryParseJson } from '../../jsonrpc/parse.ts'
 import type { DiscoveredIssuer } from './discovery.ts'
 import { clientAuth, type Identity } from './identity.ts'
 import { authError, type Network } from './network.ts'
@@ -130,12 +130,8 @@ export async function readOAuthError(response: Response, issuer: string, failure
 
 /** The object in a JSON text, or an empty one. */
 export function parseObject(text: string): Record<string, unknown> {
-  try {
-    const value = parseJson(text)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+  const value = tryParseJson(text)
+  return isObject(value) ? value : {}
 }
 
 /** The outcome of a revocation. The tokens are deleted from the store in every case. */

@@ -202,7 +202,7 @@ function toolName({ params }: { readonly params: JsonObject }): { name?: string 
   return typeof name === 'string' ? { name } : {}
 }
 
-const longestMs = 86_400_000
+const maxDelayMs = 86_400_000
 
 /** Thrown by a handler to run again later. Outside of a task, the client gets it as an error with `data.retryAfterMs`. */
 export class RetryLater extends RpcError {
@@ -222,9 +222,9 @@ export class RetryLater extends RpcError {
  * @throws McpError 'INVALID' for a delay that is not a number from 0 to 86 400 000
  */
 export function retryLater(delayMs: number, reason = 'This cannot be done now'): RetryLater {
-  if (!(delayMs >= 0 && delayMs <= longestMs)) {
+  if (!(delayMs >= 0 && delayMs <= maxDelayMs)) {
     throw invalid(
-      `The delay of retryLater must be a number of milliseconds from 0 to ${longestMs}, got ${delayMs}`,
+      `The delay of retryLater must be a number of milliseconds from 0 to ${maxDelayMs}, got ${delayMs}`,
     )
   }
   return new RetryLater(Math.ceil(delayMs), reason)

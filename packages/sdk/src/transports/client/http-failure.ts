@@ -1,12 +1,13 @@
 import { excerpt, McpError } from '../../jsonrpc/error.ts'
 import type { JsonRpcErrorObject } from '../../jsonrpc/message.ts'
-import { classify, isObject, parseJson } from '../../jsonrpc/parse.ts'
+import { classify, isObject, tryParseJson } from '../../jsonrpc/parse.ts'
 import { fetchError } from './http-request.ts'
 import { mediaType, retryAfter } from './http-response.ts'
 
 const errorBodyBytes = 64 * 1024
 /** Milliseconds to read a body, which may never end. */
 const excerptMs = 1_000
+const endpointHint = 'Is it an MCP endpoint? Check the path of the URL.'
 const loginHint = 'It requires valid credentials: set "auth", or a token in "headers"'
 
 /** Elements whose text is not visible. */
@@ -27,7 +28,7 @@ export async function readFailure(
   url: URL,
 ): Promise<JsonRpcErrorObject | McpError> {
   const text = await bodyStart(response, signal, url)
-  const classified = classify(parsedOrUndefined(text))
+  const classified = classify(tryParseJson(text))
   const rpc =
     classified.kind === 'response' && 'error' in classified.message ? classified.message.error : undefined
   const { status } = response
@@ -63,8 +64,16 @@ export async function notAResponse(
   const reason = bodyExcerpt(text, type).replace(/\.+$/, '')
   return new McpError(
     'HTTP',
-    `${url} responded to ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${reason === '' ? '' : `: ${reason}`}. Is it an MCP endpoint? Check the path of the URL.`,
+    `${url} responded to ${method} with status ${status} and ${type || 'no content type'}, neither JSON nor an event stream${reason === '' ? '' : `: ${reason}`}. ${endpointHint}`,
     { details: { status } },
+  )
+}
+
+/** The error for a successful HTTP response whose JSON answers no request. */
+export function noResponseIn(json: string, status: number, method: string, url: URL): McpError {
+  return new McpError(
+    'PROTOCOL',
+    `${url} responded to ${method} with status ${status} and JSON that contains no JSON-RPC response with the same id: ${bodyExcerpt(json, '')}. ${endpointHint}`,
   )
 }
 
@@ -163,7 +172,7 @@ function tidy(text: string): string {
 
 /** The error message in the JSON of common frameworks and gateways. */
 function messageIn(body: string): string | undefined {
-  const value = parsedOrUndefined(body)
+  const value = tryParseJson(body)
   if (!isObject(value)) return undefined
   const { error } = value
   const texts = [
@@ -175,12 +184,4 @@ function messageIn(body: string): string | undefined {
     value['title'],
   ]
   return texts.find((text): text is string => typeof text === 'string' && text.trim() !== '')
-}
-
-function parsedOrUndefined(body: string): unknown {
-  try {
-    return parseJson(body)
-  } catch {
-    return undefined
-  }
 }

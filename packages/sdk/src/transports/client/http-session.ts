@@ -108,7 +108,7 @@ export async function readResponseStream(
     if (failure instanceof McpError && failure.code === 'UNAUTHORIZED') throw failure
     throw new McpError(
       'CONNECTION_CLOSED',
-      'The stream broke before the response arrived, and the server does not support resuming it',
+      `The event stream of ${source.url} broke before the response arrived, and the server does not support resuming it`,
       { details: { status: response.status } },
     )
   }
@@ -116,7 +116,10 @@ export async function readResponseStream(
     if (response !== undefined) await reader.read(response)
     if (isAnswered()) return
     if (reader.position.id === undefined) {
-      throw new McpError('CONNECTION_CLOSED', 'The stream ended before the response arrived')
+      throw new McpError(
+        'CONNECTION_CLOSED',
+        `The event stream of ${source.url} ended before the response arrived. Check the log of the server.`,
+      )
     }
     await reader.pause()
     if (isAnswered()) return

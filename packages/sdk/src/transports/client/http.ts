@@ -214,10 +214,8 @@ class HttpTransport implements ClientTransport {
       call.read = true
       this.#receiveText(text, call)
       if (call.answered) return
-      throw new McpError(
-        'PROTOCOL',
-        `The HTTP response to ${message.method} contains no JSON-RPC response with the same id`,
-      )
+      const { noResponseIn } = await import('./http-failure.ts')
+      throw noResponseIn(text, response.status, message.method, url)
     }
     if (type !== 'text/event-stream') {
       const { notAResponse } = await import('./http-failure.ts')
@@ -229,7 +227,10 @@ class HttpTransport implements ClientTransport {
     }
     await source.read(response, { id: undefined, retryMs: undefined }, () => {}, signal)
     if (!call.answered) {
-      throw new McpError('CONNECTION_CLOSED', `The stream ended before the response to ${message.method}`)
+      throw new McpError(
+        'CONNECTION_CLOSED',
+        `The event stream of ${url} ended before the response to ${message.method}. Check the log of the server.`,
+      )
     }
   }
 

@@ -56,7 +56,8 @@ const reportedStderrChars = 4_096
  * @throws McpError 'INVALID' without a command
  */
 export function stdio(options: StdioTransportOptions): ClientTransportFactory {
-  if (typeof options.command !== 'string')
+  const { command, args = [] } = options
+  if (typeof command !== 'string' || !Array.isArray(args))
     throw invalid(
       'stdio takes an object with "command", the program, and "args", its arguments: { command: "node", args: ["server.js"] }',
     )

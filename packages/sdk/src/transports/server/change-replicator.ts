@@ -8,7 +8,7 @@ import { report, unref } from './options.ts'
 /** Maximum changes per message, and characters of them; more are replaced by `anything`. */
 const maxChanges = 1000
 const maxChars = 64_000
-const retryMs = { first: 500, longest: 30_000 }
+const retryMs = { first: 500, max: 30_000 }
 
 /** Changes received from other nodes, which are not published to them again. */
 const received = new WeakSet<Change>()
@@ -164,7 +164,7 @@ export class ChangeReplicator {
 
   #retry(failures: number, work: () => Promise<void>): void {
     if (this.#over.signal.aborted) return
-    unref(setTimeout(work, retryDelay(failures, retryMs.first, retryMs.longest)))
+    unref(setTimeout(work, retryDelay(failures, retryMs.first, retryMs.max)))
   }
 }
 

@@ -148,8 +148,8 @@ export class PrincipalQuota {
   readonly #max: number
   readonly #held = new RotatingMap<string, number>()
 
-  constructor(most: number) {
-    this.#max = most
+  constructor(max: number) {
+    this.#max = max
   }
 
   /** Counts one more for a principal; false if it has reached its limit. */

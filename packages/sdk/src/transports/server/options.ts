@@ -1,8 +1,8 @@
-import { invalid, kindOf } from '../../jsonrpc/error.ts'
+import { describeValue, invalid, kindOf, McpError } from '../../jsonrpc/error.ts'
 import { isObject } from '../../jsonrpc/parse.ts'
 import type { Backplane } from '../../request/backplane.ts'
 import { limits } from '../../request/limits.ts'
-import { requireKnown } from '../../request/object-members.ts'
+import { defined, requireKnown } from '../../request/object-members.ts'
 import type { Server } from '../../server/server.ts'
 
 /** All limits by name. */
@@ -40,12 +40,18 @@ export type StdioLimits = Omit<SocketLimits, 'connections'>
 
 /**
  * The default limits with overrides.
- * @throws McpError 'INVALID' for a limit that does not exist
+ * @throws McpError 'INVALID' for a limit that does not exist, or is no number of at least 0
  */
 export function bounds(changed?: Partial<Bounds>): Bounds {
   if (changed === undefined) return limits
   requireKnown('"limits"', changed, names)
-  return { ...limits, ...changed }
+  // A limit that is undefined would not limit anything.
+  const set = defined(changed)
+  for (const [name, value] of Object.entries(set)) {
+    if (typeof value === 'number' && value >= 0) continue
+    throw invalid(`"limits": "${name}" must be a number of at least 0, not ${describeValue(value)}`)
+  }
+  return { ...limits, ...set }
 }
 
 /** Options of every server transport about the state of requests that wait for input. */
@@ -97,6 +103,19 @@ export function requirePort(where: string, port: unknown): void {
   if (typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535) return
   const shown = typeof port === 'string' ? `the string "${port}"` : String(port)
   throw invalid(`${where}: "port" must be a whole number from 0 to 65535, not ${shown}`)
+}
+
+const listenFailures: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program uses it (EADDRINUSE). End that program, or listen on another port',
+  EACCES: 'this user may not use it (EACCES). Listen on a port above 1023',
+  EADDRNOTAVAIL: 'this machine does not have the address (EADDRNOTAVAIL)',
+}
+
+/** The error of a server that cannot listen on a port. */
+export function listenError(host: string, port: number, cause: Error): McpError {
+  const reason = 'code' in cause ? listenFailures[String(cause.code)] : undefined
+  const message = `Cannot listen on ${host} port ${port}: ${reason ?? cause.message}`
+  return new McpError('CONNECT_FAILED', message, { cause })
 }
 
 /** Does not keep the process alive for a timer, on runtimes with processes. */

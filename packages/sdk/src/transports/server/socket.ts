@@ -14,6 +14,7 @@ import { LineConnection } from './line-connection.ts'
 import { MemoryBudget } from './memory-budget.ts'
 import {
   bounds,
+  listenError,
   requirePort,
   requireServer,
   type SocketLimits,
@@ -82,8 +83,8 @@ function isServed(path: string): Promise<boolean> {
   })
 }
 
-function refused(where: string, reason: string, cause?: unknown): McpError {
-  return new McpError('CONNECT_FAILED', `Cannot listen on ${where}: ${reason}`, { cause })
+function refused(path: string, reason: string, cause?: unknown): McpError {
+  return new McpError('CONNECT_FAILED', `Cannot listen on ${path}: ${reason}`, { cause })
 }
 
 /** The address of a server: a Unix domain socket (a named pipe on Windows), or a TCP port. */
@@ -193,8 +194,8 @@ export async function serveSocket(
   if ('path' in address) bindPrivately(net, address.path)
   else net.listen({ port: address.port, host: hostOf(address), exclusive: true })
   await listening.catch((cause) => {
-    const where = 'path' in address ? address.path : `${hostOf(address)} port ${address.port}`
-    throw refused(where, messageOf(cause), cause)
+    if ('path' in address) throw refused(address.path, messageOf(cause), cause)
+    throw listenError(hostOf(address), address.port, cause)
   })
   net.on('error', (error) => options.onError?.(error))
   const close = async (): Promise<void> => {

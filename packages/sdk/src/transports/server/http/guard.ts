@@ -71,7 +71,7 @@ export class Guard {
       : 'Forbidden: pages of this Origin may not use this server (see allowedOrigins)'
   }
 
-  /** As `refuses`, for documents that every origin may read. */
+  /** As `refusal`, for documents that every origin may read. */
   hostRefusal({ host }: HttpRequest): string | undefined {
     if (host !== undefined && (host === this.#lastHost || this.#allowsHost(host))) return undefined
     return 'Forbidden: the Host header is not one this server answers to (see allowedHosts)'

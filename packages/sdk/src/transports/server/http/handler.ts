@@ -43,8 +43,8 @@ export interface HttpHandler {
   /**
    * Listens on a port (Node).
    * @param options the port, or `ListenOptions`
-   * @throws McpError 'INVALID' for a port that is not a whole number from 0 to 65535, or `workers` that cannot be; 'CONNECT_FAILED' if
-   *   it cannot listen
+   * @throws McpError 'INVALID' for a port that is not a whole number from 0 to 65535, `workers` that cannot be, or a handler that was
+   *   closed; 'CONNECT_FAILED' if it cannot listen
    */
   listen(options?: number | ListenOptions): Promise<HttpListener>
   /**
@@ -61,6 +61,8 @@ export interface HttpHandler {
 const notNodeObjects =
   'handler.node takes the request and the response of node:http. In Fastify, call reply.hijack() and pass request.raw ' +
   'and reply.raw; in Hono, return handler.fetch(c.req.raw).'
+
+const notWebRequest = 'handler.fetch takes a web Request. For node:http and Express, use handler.node.'
 
 const everywhere: ReadonlySet<string> = new Set(['0.0.0.0', '::', ''])
 
@@ -82,15 +84,20 @@ const optionNames = Object.keys({
   dangerouslyAllowAnyOrigin: true,
 } satisfies Record<keyof ServeHttpOptions, true>)
 
+const toListen = 'give it to listen: serveHttp(server).listen({ port, host })'
+const insteadOf: ReadonlyMap<string, string> = new Map([
+  ['acceptUnaskedAnswers', 'it is now "dangerouslyAcceptUnsentQuestions"'],
+  ['port', toListen],
+  ['host', toListen],
+])
+
 /**
  * Mounts a server on HTTP. Call `listen` of the result to serve a port, or use its `fetch` or `node` in a framework.
  * @throws McpError 'INVALID' for an option that does not exist, TypeError for one that cannot be used
  */
 export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHandler {
   requireServer(server, 'serveHttp')
-  requireKnown('The options object of serveHttp', given, optionNames, (name) =>
-    name === 'acceptUnaskedAnswers' ? 'it is now "dangerouslyAcceptUnsentQuestions"' : undefined,
-  )
+  requireKnown('The options object of serveHttp', given, optionNames, (name) => insteadOf.get(name))
   const options = withWorkerSettings(given)
   const warn = options.onWarning ?? ((message: string): void => console.warn(message))
   const path = options.path ?? '/mcp'
@@ -121,7 +128,7 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
   let workers: WorkersListener | undefined
   const unsent = new UnsentResponses(state.bounds.streamStallMs)
   const node = (request: IncomingMessage, response: ServerResponse): void => {
-    if (!('writeHead' in response)) throw new TypeError(notNodeObjects)
+    if (typeof response?.writeHead !== 'function') throw new TypeError(notNodeObjects)
     if (response.socket === null) servePipelined(request, response, node)
     else router.handle(new NodeRequest(request), new NodeReply(response, unsent))
   }
@@ -135,6 +142,7 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
   return {
     node,
     fetch: (request) => {
+      if (typeof request?.headers?.get !== 'function') throw new TypeError(notWebRequest)
       const reply = new WebReply(request)
       router.handle(new WebRequest(request), reply)
       return reply.response
@@ -144,6 +152,7 @@ export function serveHttp(server: Server, given: ServeHttpOptions = {}): HttpHan
       requireKnown('The options object of listen', where, ['port', 'host', 'workers'])
       const { port = 0, host = '127.0.0.1' } = where
       requirePort('listen', port)
+      if (state.closing) throw invalid('listen: this handler was closed. Call serveHttp again')
       const workersModule = where.workers === undefined ? undefined : await import('./workers.ts')
       const count = workersModule?.workerCount(where.workers) ?? 1
       if (everywhere.has(host)) {

@@ -2,12 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ByteCollector, collectedBytes } from '../../../jsonrpc/bytes.ts'
 import { type JsonBody, joinParts } from '../../../jsonrpc/cached-json.ts'
-import { McpError } from '../../../jsonrpc/error.ts'
 import { runOnce } from '../../../jsonrpc/promises.ts'
 import { RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { BackpressureWriter, StallDetector } from '../backpressure-writer.ts'
 import { fullError, fullStatus, type MemoryAccount } from '../memory-budget.ts'
-import { type Bounds, unref } from '../options.ts'
+import { type Bounds, listenError, unref } from '../options.ts'
 import type { CredentialValidity } from './event-stream.ts'
 import {
   type Body,
@@ -45,7 +44,7 @@ function endInPieces(response: ServerResponse, body: JsonBody, stallMs: number):
 }
 
 /** The minimum speed of a reader, in bytes per `stallMs`. */
-const slowestBytes = 65_536
+const minBytesPerStall = 65_536
 
 interface UnsentResponse {
   readonly response: ServerResponse
@@ -66,7 +65,7 @@ export class UnsentResponses {
 
   /** Calls back when a response ends, and closes its connection if the reader is too slow. */
   watch(response: ServerResponse, length: number, onOver: () => void): void {
-    const answer = { response, checks: 1 + Math.ceil(length / slowestBytes) }
+    const answer = { response, checks: 1 + Math.ceil(length / minBytesPerStall) }
     this.#responses.add(answer)
     let over = false
     const end = (): void => {
@@ -422,7 +421,7 @@ export interface HttpListener {
 /** Longer than the idle timeout of clients and proxies, so that they close idle connections, not the server. */
 const keepAliveTimeoutMs = 75_000
 /** Milliseconds between checks for slow requests. */
-const slowestCheckMs = 30_000
+const maxCheckMs = 30_000
 
 /**
  * Listens on a port.
@@ -439,7 +438,7 @@ export async function listenOn(
     keepAliveTimeout: keepAliveTimeoutMs,
     headersTimeout: Math.min(headersMs, requestMs),
     requestTimeout: requestMs,
-    connectionsCheckingInterval: Math.max(100, Math.min(slowestCheckMs, headersMs / 2, requestMs / 2)),
+    connectionsCheckingInterval: Math.max(100, Math.min(maxCheckMs, headersMs / 2, requestMs / 2)),
   }
   const server = createServer(timeouts, handle)
   server.maxConnections = bounds.httpConnections
@@ -469,17 +468,4 @@ export async function listenOn(
     port,
     close: runOnce(close),
   }
-}
-
-/** The error of a server that cannot listen. */
-export function listenError(host: string, port: number, cause: Error): McpError {
-  const reason = 'code' in cause ? reasons[String(cause.code)] : undefined
-  const message = `Cannot listen on ${host} port ${port}: ${reason ?? cause.message}`
-  return new McpError('CONNECT_FAILED', message, { cause })
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another program uses it (EADDRINUSE). End that program, or listen on another port',
-  EACCES: 'this user may not use it (EACCES). Listen on a port above 1023',
-  EADDRNOTAVAIL: 'this machine does not have the address (EADDRNOTAVAIL)',
 }

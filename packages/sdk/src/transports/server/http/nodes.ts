@@ -1,5 +1,5 @@
 import type { RequestId } from '../../../jsonrpc/message.ts'
-import { isObject, isRequestId, parseJson } from '../../../jsonrpc/parse.ts'
+import { isObject, isRequestId, tryParseJson } from '../../../jsonrpc/parse.ts'
 import { retryDelay } from '../../../jsonrpc/promises.ts'
 import type { Backplane } from '../../../request/backplane.ts'
 import { unref } from '../options.ts'
@@ -36,7 +36,7 @@ const absentMs = renewMs + 1_000
 const closedMs = 3_600_000
 const closed = 'closed'
 /** Delays of renewals after a failure: short, because the lease may end soon after the store is available again. */
-const retryMs = { first: 250, longest: 1_000 }
+const retryMs = { first: 250, max: 1_000 }
 
 /** The id of a node: it is part of the ids of its streams and questions, so it has no hyphen. */
 const idPattern = /^([0-9a-f]{12})-/
@@ -178,7 +178,7 @@ export class Nodes {
           },
           (error) => {
             if (failures === 0) this.#listener.report(error)
-            this.#renewLater(retryDelay(failures, retryMs.first, retryMs.longest), failures + 1)
+            this.#renewLater(retryDelay(failures, retryMs.first, retryMs.max), failures + 1)
           },
         )
       }, ms),
@@ -196,12 +196,7 @@ export class Nodes {
 
 /** A message of another node; undefined for one that this version does not know. */
 function messageOf(text: string, self: string): NodeMessage | undefined {
-  let value: unknown
-  try {
-    value = parseJson(text)
-  } catch {
-    return undefined
-  }
+  const value = tryParseJson(text)
   if (!isObject(value) || value['from'] === self) return undefined
   const { type, session, stream, node, position, id, requestId, response } = value
   if (typeof session !== 'string') return undefined

@@ -56,8 +56,8 @@ export interface AuthenticatedCaller {
 
 /**
  * Authenticates the sender of a request, or refuses it. Called for every request, before its body is read, so it must be
- * fast. If it rejects, the request gets 500 and the error is reported to `onError` of `defineServer`. `bearer` of
- * `@jackfield/sdk/auth` makes one for OAuth.
+ * fast. If it rejects, or returns neither a principal nor a status, the request gets 500 and the error is reported to `onError` of
+ * `defineServer`. `bearer` of `@jackfield/sdk/auth` makes one for OAuth.
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  */
 export interface Authenticate {

@@ -1,5 +1,5 @@
-import { ErrorCode, excerpt, RpcError } from '../../../jsonrpc/error.ts'
-import { classify, parseJson, requireDepth } from '../../../jsonrpc/parse.ts'
+import { ErrorCode, excerpt, kindOf, RpcError } from '../../../jsonrpc/error.ts'
+import { classify, isObject, parseJson, requireDepth } from '../../../jsonrpc/parse.ts'
 import { isStatelessRequest } from '../../../protocol/meta.ts'
 import { latestVersion } from '../../../protocol/methods.ts'
 import type { Caller } from '../../../request/exchange.ts'
@@ -153,6 +153,7 @@ export class Router {
     reply: HttpReply,
   ): Promise<Sender | undefined> {
     const caller = await authenticate(request)
+    requireOutcome(caller)
     if (!('principal' in caller)) {
       if (caller.because !== undefined) report(this.#state.server, caller.because, request.method)
       sendRefusal(reply, caller)
@@ -360,6 +361,19 @@ export class Router {
     report(this.#state.server, error, request.method)
     refuse(reply, 500, ErrorCode.InternalError, 'Internal error')
   }
+}
+
+/** @throws TypeError for what `authenticate` must not return */
+function requireOutcome(outcome: unknown): void {
+  let got = kindOf(outcome)
+  if (isObject(outcome)) {
+    const { principal, status } = outcome
+    if (typeof principal === 'string' || (!('principal' in outcome) && typeof status === 'number')) return
+    got = 'principal' in outcome ? `a principal that is ${kindOf(principal)}` : 'an object with neither'
+  }
+  throw new TypeError(
+    `"authenticate" must return { principal } with a text, or a refusal such as { status: 401 }; it returned ${got}`,
+  )
 }
 
 function callerOf({ principal, scopes = [], clientId, claims = {} }: AuthenticatedCaller): Caller {

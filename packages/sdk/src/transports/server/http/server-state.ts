@@ -2,7 +2,7 @@ import { collectedBytes } from '../../../jsonrpc/bytes.ts'
 import { ErrorCode, internalError, McpError, messageOf, RpcError } from '../../../jsonrpc/error.ts'
 import type { RequestId } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
-import { deferred, nextTurn, waitAtMost } from '../../../jsonrpc/promises.ts'
+import { deferred, nextTurn, OnDemand, waitAtMost } from '../../../jsonrpc/promises.ts'
 import { RotatingMap, RotatingSet } from '../../../jsonrpc/rotating-map.ts'
 import { type Backplane, memoryBackplane } from '../../../request/backplane.ts'
 import type { Change } from '../../../request/changes.ts'
@@ -62,36 +62,6 @@ const releaseIntervalMs = 250
 const maxWarnings = 1000
 /** Maximum number of anonymous senders by network address, so that all requests of one share an object. */
 const maxAnonymousSenders = 10_000
-
-/** A value whose code is loaded at its first use, because not every program needs it and loading takes milliseconds. */
-export class OnDemand<T> {
-  readonly #create: () => Promise<T>
-  #loading: Promise<T> | undefined
-  /** The value, once it was loaded. */
-  value: T | undefined
-
-  constructor(create: () => Promise<T>) {
-    this.#create = create
-  }
-
-  /** Whether it was loaded, or is loading. */
-  get isUsed(): boolean {
-    return this.#loading !== undefined
-  }
-
-  load(): Promise<T> {
-    this.#loading ??= this.#create().then((value) => {
-      this.value = value
-      return value
-    })
-    return this.#loading
-  }
-
-  /** Calls a function with the value: at once if it is loaded. */
-  use<R>(call: (value: T) => Promise<R>): Promise<R> {
-    return this.value === undefined ? this.load().then(call) : call(this.value)
-  }
-}
 
 const noSessions = { sessions: 0, connections: 0, waiting: 0, leaseAgeMs: undefined }
 
@@ -263,7 +233,7 @@ export class HttpServerState implements CallQuota {
     return true
   }
 
-  /** Registers a response, so that `close` waits for it, and calls its `wait` and `tick`. */
+  /** Registers a response, so that `close` waits for it, and calls its `onSlow` and `onTick`. */
   begin(serving: PendingResponse & SlowResponse, reply: HttpReply): void {
     this.#serving.add(serving)
     if (reply.sharesTimers) this.#ticking ??= this.#tickLater()
@@ -275,7 +245,7 @@ export class HttpServerState implements CallQuota {
   }
 
   /**
-   * Calls `wait` of a response when this turn of the event loop is over, because most responses are sent before; at once on
+   * Calls `onSlow` of a response when this turn of the event loop is over, because most responses are sent before; at once on
    * runtimes that bind timers to a request.
    */
   afterTurn(answer: SlowResponse, { sharesTimers }: HttpReply): void {

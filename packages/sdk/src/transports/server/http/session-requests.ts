@@ -7,6 +7,7 @@ import type {
   RequestId,
 } from '../../../jsonrpc/message.ts'
 import { isObject, isRequestId } from '../../../jsonrpc/parse.ts'
+import { OnDemand } from '../../../jsonrpc/promises.ts'
 import type { ServerCapabilities } from '../../../protocol/definitions.ts'
 import { assumedHttpVersion } from '../../../protocol/revision.ts'
 import { revisionOf, revisions } from '../../../protocol/revisions.ts'
@@ -44,7 +45,7 @@ import type { SharedSessions } from './shared-sessions.ts'
 import { SseSessions } from './sse.ts'
 import { PostResponse } from './stateless.ts'
 
-const longestRetryMs = 5_000
+const maxRetryMs = 5_000
 
 /** Serves the HTTP requests of sessions (revisions up to 2025-11-25). */
 export class SessionRequests {
@@ -52,15 +53,18 @@ export class SessionRequests {
   readonly sse: SseSessions | undefined
   readonly #state: HttpServerState
   readonly #sessions: Sessions
-  #loading: Promise<SharedSessions> | undefined
-  #shared: SharedSessions | undefined
+  readonly #shared: OnDemand<SharedSessions>
 
   /** @param ssePath the path of HTTP+SSE, if it is served */
   constructor(state: HttpServerState, ssePath: string | undefined) {
     this.#state = state
     if (ssePath !== undefined) this.sse = new SseSessions(ssePath, state, this)
+    this.#shared = new OnDemand(async () => {
+      const { SharedSessions } = await import('./shared-sessions.ts')
+      return new SharedSessions(state, this.#sessions)
+    })
     this.#sessions = new Sessions(state, (session) => {
-      const ended = this.#shared?.end(session, 'The session was idle and was closed to make room')
+      const ended = this.#shared.value?.end(session, 'The session was idle and was closed to make room')
       ended?.catch((error) => report(state.server, error, 'session'))
     })
   }
@@ -69,17 +73,17 @@ export class SessionRequests {
   async join(): Promise<void> {
     if (this.#state.closing) return
     try {
-      const { nodes } = await this.#load()
+      const { nodes } = await this.#shared.load()
       if (!this.#state.closing) await nodes.open()
     } catch (error) {
       report(this.#state.server, error, 'sessions of several nodes')
-      unref(setTimeout(() => this.join(), Math.random() * longestRetryMs))
+      unref(setTimeout(() => this.join(), Math.random() * maxRetryMs))
     }
   }
 
   /** Whether this node serves the sessions of others. */
   get hasJoined(): boolean {
-    return this.#shared?.nodes.isOpen === true
+    return this.#shared.value?.nodes.isOpen === true
   }
 
   /** The load of this node, for metrics. */
@@ -89,21 +93,13 @@ export class SessionRequests {
       sessions: sessions.length,
       connections: sessions.reduce((sum, { connections }) => sum + connections, 0),
       waiting: sessions.reduce((sum, { session }) => sum + session.waiting, 0),
-      leaseAgeMs: this.#shared?.nodes.leaseAgeMs,
+      leaseAgeMs: this.#shared.value?.nodes.leaseAgeMs,
     }
   }
 
   /** The sessions of several nodes; undefined where sessions belong to this process. */
   get shared(): Promise<SharedSessions> | undefined {
-    return this.#state.sharesSessions ? this.#load() : undefined
-  }
-
-  #load(): Promise<SharedSessions> {
-    this.#loading ??= import('./shared-sessions.ts').then(({ SharedSessions }) => {
-      this.#shared = new SharedSessions(this.#state, this.#sessions)
-      return this.#shared
-    })
-    return this.#loading
+    return this.#state.sharesSessions ? this.#shared.load() : undefined
   }
 
   /** Serves a request: `initialize` begins a session, everything else belongs to one. */
@@ -154,10 +150,10 @@ export class SessionRequests {
     const owner = await this.#find(exchange, undefined)
     if (owner === undefined) return
     if ('method' in message) this.#receiver(owner).notification(message)
-    else if (this.#shared === undefined) owner.session.response(message)
+    else if (this.#shared.value === undefined) owner.session.response(message)
     else {
       try {
-        await this.#shared.response(owner, message)
+        await this.#shared.value.response(owner, message)
       } catch (error) {
         this.#unavailable(exchange.reply, error)
         return
@@ -173,7 +169,7 @@ export class SessionRequests {
     const { reply } = exchange
     const last = exchange.request.header('last-event-id')
     if (last !== undefined) {
-      if (!this.#refusesStream(owner, reply)) await resume(owner, exchange, last, this.#shared)
+      if (!this.#refusesStream(owner, reply)) await resume(owner, exchange, last, this.#shared.value)
       return
     }
     const { standalone } = owner
@@ -186,17 +182,17 @@ export class SessionRequests {
     const connection = owner.connect(reply, standalone)
     connection.sendKeepAlive()
     standalone.attach(connection)
-    this.#shared?.listen(owner)
+    this.#shared.value?.listen(owner)
   }
 
   async delete(exchange: HttpExchange): Promise<void> {
     const owner = await this.#find(exchange, undefined)
     if (owner === undefined) return
     const reason = 'The client ended the session'
-    if (this.#shared === undefined) this.#sessions.end(owner, reason)
+    if (this.#shared.value === undefined) this.#sessions.end(owner, reason)
     else {
       try {
-        await this.#shared.end(owner, reason)
+        await this.#shared.value.end(owner, reason)
       } catch (error) {
         this.#unavailable(exchange.reply, error)
         return
@@ -213,9 +209,9 @@ export class SessionRequests {
   async close(reason: string): Promise<void> {
     const left = this.#sessions.close(reason)
     await this.sse?.close(reason)
-    if (this.#shared === undefined) return
+    if (this.#shared.value === undefined) return
     await left
-    await this.#shared.close()
+    await this.#shared.value.close()
   }
 
   /** Serves a request, and stores what it changed in a session that every node serves. */
@@ -226,7 +222,7 @@ export class SessionRequests {
     caller: Caller,
   ): Promise<ServedResponse> {
     const served = owner.session.request(message, post, caller)
-    const shared = this.#shared
+    const shared = this.#shared.value
     if (shared?.isSaved(message.method) !== true) return served
     return served.then(async (response) => {
       if (response !== undefined && 'result' in response) await shared.save(owner, message)
@@ -237,7 +233,7 @@ export class SessionRequests {
   /** Handles the messages of a session that are not requests. */
   #receiver(owner: HttpSession): BatchReceiver {
     const { session } = owner
-    const shared = this.#shared
+    const shared = this.#shared.value
     if (shared === undefined) return session
     return {
       peer: session.peer,
@@ -264,7 +260,7 @@ export class SessionRequests {
   }
 
   async #begin({ reply, caller, memory }: HttpExchange, message: JsonRpcRequest): Promise<void> {
-    const shared = this.#state.sharesSessions ? await this.#load() : undefined
+    const shared = this.#state.sharesSessions ? await this.#shared.load() : undefined
     const owner = this.#sessions.begin(caller, memory, shared?.sharing())
     if (owner === undefined) {
       const full = internalError('Too many sessions are open: try again later')
@@ -317,7 +313,7 @@ export class SessionRequests {
     id: RequestId | undefined,
   ): Promise<HttpSession | undefined> {
     try {
-      const shared = this.#shared ?? (await this.#load())
+      const shared = this.#shared.value ?? (await this.#shared.load())
       const owner = await shared.find(name, exchange)
       if (owner === undefined) refuse(exchange.reply, 404, id, noSession)
       return owner

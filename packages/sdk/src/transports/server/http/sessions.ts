@@ -255,11 +255,11 @@ export class Sessions {
   readonly #quota: PrincipalQuota
   /** When the sessions that began here did, on the monotonic clock. They count for the limits of this node. */
   readonly #begun = new WeakMap<HttpSession, number>()
-  readonly #onEvicted: ((session: HttpSession) => void) | undefined
+  readonly #onEvicted: (session: HttpSession) => void
   #sweep: ReturnType<typeof setTimeout> | undefined
 
   /** @param onEvicted called with a session of several nodes that began here and was evicted */
-  constructor(state: HttpServerState, onEvicted?: (session: HttpSession) => void) {
+  constructor(state: HttpServerState, onEvicted: (session: HttpSession) => void) {
     this.#state = state
     this.#onEvicted = onEvicted
     this.#quota = new PrincipalQuota(state.bounds.sessionsPerPrincipal)
@@ -346,7 +346,7 @@ export class Sessions {
       if (isOlder && among(session) && !session.isBusy) oldest = session
     }
     if (oldest === undefined) return false
-    if (oldest.sharing !== undefined && this.#begun.has(oldest)) this.#onEvicted?.(oldest)
+    if (oldest.sharing !== undefined && this.#begun.has(oldest)) this.#onEvicted(oldest)
     this.#release(oldest, 'The session was idle and was closed to make room')
     return true
   }

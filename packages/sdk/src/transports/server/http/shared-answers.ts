@@ -52,7 +52,7 @@ export class SharedAnswers {
 
   /** Stores a question of this node before it is sent. Rejects if the backplane fails. */
   async ask(session: string, question: RequestId): Promise<void> {
-    this.expect(String(question), session)
+    this.#expect(String(question), session)
     const { storedEventsMs } = this.#state.bounds
     try {
       await this.#state.backplane.set(questionKey(session, question), unanswered, storedEventsMs)
@@ -181,14 +181,14 @@ export class SharedAnswers {
   }
 
   /** Expects the answer to a question that this node sent, or whose call it took over. */
-  expect(question: string, session: string): void {
+  #expect(question: string, session: string): void {
     this.#questions.set(question, session)
     this.#polling ??= unref(setInterval(() => this.readAll(), pollMs))
   }
 
   /** Waits for the answer to a question of an earlier run of a call, which the store may have lost. */
   async expectAgain(question: string, session: string): Promise<void> {
-    this.expect(question, session)
+    this.#expect(question, session)
     const { storedEventsMs } = this.#state.bounds
     await this.#state.backplane.add(questionKey(session, question), unanswered, storedEventsMs)
     this.deliver(session, question)

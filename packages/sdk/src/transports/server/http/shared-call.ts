@@ -4,7 +4,7 @@ import { boolean, listOf, object, oneOf, type Shape, shape, string } from '../..
 import type { Backplane } from '../../../request/backplane.ts'
 import { canonical, digest } from '../../../request/encoding.ts'
 import type { Caller } from '../../../request/exchange.ts'
-import { occurrence, type StepMemory } from '../../../request/live-run.ts'
+import { occurrence } from '../../../request/live-run.ts'
 import type { Sealer } from '../../../request/state.ts'
 import { unref } from '../options.ts'
 import type { EarlierQuestion, RememberedQuestion, RunMemory } from '../session-requester.ts'
@@ -98,7 +98,7 @@ export interface CallStore {
  * One call of a session that every node serves, with what its handler was answered and which steps it finished: stored once the
  * call has an event stream, so that another node can run the handler again when this one stops.
  */
-export class SharedCall implements RunMemory, StepMemory {
+export class SharedCall implements RunMemory {
   readonly #store: CallStore
   /** The stored call for a later run; undefined if there must be none. */
   readonly call: StoredCall | undefined

@@ -62,7 +62,7 @@ const callTimeoutMs = 5_000
 const listenTimeoutMs = 60_000
 /** Milliseconds in which a worker ends after its last listener was closed, before it is killed. */
 const exitMs = 5_000
-const restartMs = { first: 100, longest: 10_000 }
+const restartMs = { first: 100, max: 10_000 }
 /** Milliseconds after which an exit does not count as a failed start. */
 const healthyMs = 10_000
 const maxWorkers = 1_024
@@ -360,7 +360,7 @@ class Workers {
       waiting.settle(failed(`Worker process ${pid} ended with ${how} before it listened`))
       return
     }
-    const ms = Math.min(restartMs.longest, restartMs.first * 2 ** this.#failures)
+    const ms = Math.min(restartMs.max, restartMs.first * 2 ** this.#failures)
     this.#warn(`Worker process ${pid} ended with ${how}. Another one starts in ${ms / 1000} s.`)
     const restart = setTimeout(() => {
       this.#restarts.delete(restart)
