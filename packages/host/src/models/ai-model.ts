@@ -356,7 +356,7 @@ export async function withRetries<T>(
       const isRetryable = modelError.kind === 'limit' || modelError.kind === 'unavailable'
       if (!isRetryable || !modelError.passes || hasEmitted || attempt === maxAttempts || waitMs > maxWaitMs)
         throw modelError
-      request.onWait?.({ forMs: waitMs, why: modelError.message, attempt, attempts: maxAttempts })
+      request.onWait?.({ forMs: waitMs, reason: modelError.message, attempt, attempts: maxAttempts })
       await sleep(waitMs, signal)
     }
   }

@@ -22,7 +22,7 @@ import type {
   ModelWait,
   ResourceRef,
 } from '../types/index.ts'
-import type { CallRow, ConversationRow, OpenOptions, Saying } from './contract.ts'
+import type { CallRow, ConversationRow, OpenOptions, UserMessage } from './contract.ts'
 import { faultOf } from './fault.ts'
 import type { Fault } from './frames.ts'
 import type { TopicSource } from './topic.ts'
@@ -148,21 +148,20 @@ export class LiveConversation {
    * rejects if the model failed.
    * @throws McpError 'LIMIT' if too many messages are queued
    */
-  async say(input: Saying, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
+  async say(input: UserMessage, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
     if ((input.text ?? '').trim() === '' && (input.messages ?? []).length === 0)
       throw new McpError('INVALID', 'The message is empty: give a text or messages.')
     if (this.#queued.some((queued) => queued.id === id))
       throw new McpError('CONFLICT', 'A message with this id is queued already.')
-    if (this.#turn === undefined && this.#queued.length === 0)
-      return await this.#answer({ id, said: input, by })
+    if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer({ id, input, by })
     if (this.#queued.length >= maxQueued)
       throw new McpError(
         'LIMIT',
         `${maxQueued} messages are queued already. Wait for the turn to end, or stop it.`,
       )
-    const queued = { id, said: input, by, done: Promise.withResolvers<Turn | undefined>() }
+    const queued = { id, input, by, done: Promise.withResolvers<Turn | undefined>() }
     this.#queued.push(queued)
-    this.#emit([{ set: `queued:${id}`, row: { kind: 'queued', id, said: input, by } }])
+    this.#emit([{ set: `queued:${id}`, row: { kind: 'queued', id, input, by } }])
     return await queued.done.promise
   }
 
@@ -177,9 +176,9 @@ export class LiveConversation {
   }
 
   /** Stops the running turn. Queued messages are removed and returned. */
-  stop(by: string): Saying[] {
+  stop(by: string): UserMessage[] {
     this.#turn?.stop.abort(new McpError('CANCELLED', `${by} stopped the turn`))
-    const inputs = this.#queued.map((queued) => queued.said)
+    const inputs = this.#queued.map((queued) => queued.input)
     for (const { id } of [...this.#queued]) this.unqueue(id)
     return inputs
   }
@@ -305,7 +304,7 @@ export class LiveConversation {
     })
   }
 
-  async #answer({ id, said: input, by }: Message): Promise<Turn> {
+  async #answer({ id, input, by }: Message): Promise<Turn> {
     try {
       return await this.#run({ by, message: id, state: 'answering' }, async (signal) => {
         this.#loadNewEntries()
@@ -536,8 +535,7 @@ export class LiveConversation {
     }
     for (const { key, row } of this.#calls.values()) yield [key, row]
     if (this.#partial !== undefined) yield ['partial', { kind: 'partial', text: this.#partial }]
-    for (const { id, said: input, by } of this.#queued)
-      yield [`queued:${id}`, { kind: 'queued', id, said: input, by }]
+    for (const { id, input, by } of this.#queued) yield [`queued:${id}`, { kind: 'queued', id, input, by }]
     yield ['attached', { kind: 'attached', copies: this.#waitingCopies() }]
   }
 
@@ -588,7 +586,7 @@ export class LiveConversation {
 /** A message, queued or being answered. */
 interface Message {
   readonly id: string
-  readonly said: Saying
+  readonly input: UserMessage
   readonly by: string
 }
 

@@ -101,20 +101,20 @@ export class Spending {
   }
 
   /** Counts the request as one without review: returns the tokens left for such requests, or the reason why it needs a review. */
-  passes(): { left: number } | { why: string } {
+  passes(): { left: number } | { reason: string } {
     if (this.#auto) return { left: 0 }
     const { server, limits } = this.#use
     return this.#table.alone(() => {
       const tally = this.#table.tally(server, this.#now())
       const remainingTokens = limits.autoTokensPerDay - tally.autoTokens - this.#reserved.tokens
       if (remainingTokens < 0)
-        return { why: `${limits.autoTokensPerDay} tokens in 24 hours pass without asking` }
+        return { reason: `${limits.autoTokensPerDay} tokens in 24 hours pass without asking` }
       const { autoCostPerDay: maxCost } = limits
       if (maxCost !== undefined) {
         const { cost } = this.#reserved
-        if (cost === undefined) return { why: 'the model has no price' }
+        if (cost === undefined) return { reason: 'the model has no price' }
         if ((tally.autoCost[cost.currency] ?? 0) + cost.cost > maxCost) {
-          return { why: `${maxCost} ${cost.currency} in 24 hours pass without asking` }
+          return { reason: `${maxCost} ${cost.currency} in 24 hours pass without asking` }
         }
       }
       this.#auto = true

@@ -63,19 +63,19 @@ export function chooseModel(
         : []),
       priorities.map((name) => `${name} ${traitValues[name].toFixed(2)}`).join(', '),
     ].join('; ')
-    const row: RankedModel = { model: model.id, score, ...(isHinted && { hint }), why: reason }
+    const row: RankedModel = { model: model.id, score, ...(isHinted && { hint }), reason }
     return { row, places: sortKey }
   })
   ranked.sort((a, b) => compareSortKeys(a.places, b.places))
   const ranking = ranked.map(({ row }) => row)
   const [best] = ranking
   if (best === undefined) throw new McpError('INVALID', 'There is no model to choose from')
-  return { model: best.model, why: choiceReason(best, ranking, hints, weights, needs.chosen), ranking }
+  return { model: best.model, reason: choiceReason(best, ranking, hints, weights, needs.chosen), ranking }
 }
 
 /** The same ranking with another model first, because the user chose it. */
 export function chosenByPerson(choice: ModelChoice, model: string): ModelChoice {
-  return model === choice.model ? choice : { ...choice, model, why: 'you chose it' }
+  return model === choice.model ? choice : { ...choice, model, reason: 'you chose it' }
 }
 
 /** A provider's name is no part of its models' names: `llama` matches no other model of `ollama`. */

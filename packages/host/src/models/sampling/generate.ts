@@ -50,7 +50,7 @@ export async function generate(
     summary: `${model.id} answers ${server}`,
     detail: {
       model: model.id,
-      why: choice.why,
+      why: choice.reason,
       maxTokens: params.maxTokens,
       ...(redactions.length > 0 && { redactions: redactionSummary(redactions) }),
     },

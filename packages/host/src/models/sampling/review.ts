@@ -60,7 +60,7 @@ export async function reviewRequest(
     noteSkippedReview('request', `The request of ${server} passes without review`, detail, sampling, deps)
     return { params: requestParams, choice, context: undefined }
   }
-  const reviewReason = outcome !== undefined && 'why' in outcome ? { notPassed: outcome.why } : {}
+  const reviewReason = outcome !== undefined && 'reason' in outcome ? { notPassed: outcome.reason } : {}
   let problem: string | undefined
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const step = recorder.open({
@@ -68,7 +68,7 @@ export async function reviewRequest(
       server,
       cause: row.id,
       summary: `The user reviews the sampling requests of ${server}`,
-      detail: { stage: 'request', model: choice.model, why: choice.why, ...reviewReason },
+      detail: { stage: 'request', model: choice.model, why: choice.reason, ...reviewReason },
     })
     const question = {
       kind: 'sampling-request',
@@ -111,7 +111,7 @@ export async function reviewRequest(
       by,
       edited: isEdited,
       ...(isEdited && { params }),
-      ...(finalChoice !== choice && { model: finalChoice.model, why: finalChoice.why }),
+      ...(finalChoice !== choice && { model: finalChoice.model, why: finalChoice.reason }),
       ...(addedContext === undefined ? ignoredContext(context) : { context: addedContext }),
       ...(answer.remember !== undefined && { remembered: answer.remember }),
     })
