@@ -109,12 +109,8 @@ function suggestedModel(name: string, selectedModel: string): string | undefined
   return nearestName === undefined ? undefined : `${nearestName}${selectedModel.slice(name.length)}`
 }
 
-function value(env: ModelEnvironment, ...names: string[]): string | undefined {
-  for (const name of names) {
-    const text = env[name]?.trim()
-    if (text !== undefined && text !== '') return text
-  }
-  return undefined
+function value(env: ModelEnvironment, name: string): string | undefined {
+  return env[name]?.trim() || undefined
 }
 
 function anthropic(env: ModelEnvironment): Provider | undefined {
@@ -316,8 +312,7 @@ export interface FoundOllama {
  * has no model.
  */
 export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | undefined> {
-  const configuredHost = env['OLLAMA_HOST']?.trim()
-  const host = configuredHost === undefined || configuredHost === '' ? defaultOllama : configuredHost
+  const host = value(env, 'OLLAMA_HOST') ?? defaultOllama
   const url = ollamaUrl(host)
   if (url === undefined) return undefined
   try {

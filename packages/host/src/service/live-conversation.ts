@@ -8,7 +8,6 @@ import {
   type ToolCallEvent,
   type Turn,
 } from '../models/agent/index.ts'
-import { isSwitchedOn } from '../models/agent/tool-switches.ts'
 import type {
   AttachedCopy,
   BrokeredCall,
@@ -140,7 +139,7 @@ export class LiveConversation {
 
   /** Whether this tool is offered to the model. */
   isToolOn(tool: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean {
-    return isSwitchedOn(tool, this.#conversation.toolSwitches)
+    return this.#conversation.isToolOn(tool)
   }
 
   /**
@@ -214,13 +213,17 @@ export class LiveConversation {
 
   /** Asks the model for a summary. Changes nothing. */
   async summarize(by: string): Promise<string> {
-    return await this.#run({ by, state: 'summarizing' }, (signal) =>
-      this.#conversation.summarize({
-        signal,
-        onText: (delta) => this.#onText(delta),
-        onWait: (wait) => this.#onWait(wait),
-      }),
-    )
+    try {
+      return await this.#run({ by, state: 'summarizing' }, (signal) =>
+        this.#conversation.summarize({
+          signal,
+          onText: (delta) => this.#onText(delta),
+          onWait: (wait) => this.#onWait(wait),
+        }),
+      )
+    } finally {
+      this.#answerNext()
+    }
   }
 
   /** From here on the model gets this text instead of everything before. */
@@ -393,10 +396,10 @@ export class LiveConversation {
 
   /** Attached resources that the model does not have yet; they count as sent from here on. */
   #takeAttached(): readonly AttachedCopy[] {
-    const newItems = this.#waitingCopies()
-    for (const copy of newItems) this.#sent.add(copyKey(copy))
+    const copies = this.#waitingCopies()
+    for (const copy of copies) this.#sent.add(copyKey(copy))
     this.#emit([this.#attachedChange()])
-    return newItems
+    return copies
   }
 
   #waitingCopies(): AttachedCopy[] {
@@ -512,12 +515,12 @@ export class LiveConversation {
 
   /** Entries were stored, by this host or by another program. */
   #onEntries(from: number, entries: readonly ConversationEntry[]): void {
-    const newItems = entries.slice(Math.max(0, this.#entryCount - from))
-    const isReply = newItems.some((entry) => entry.kind === 'message' && entry.by === 'model')
+    const added = entries.slice(Math.max(0, this.#entryCount - from))
+    const isReply = added.some((entry) => entry.kind === 'message' && entry.by === 'model')
     const first = Math.max(from, this.#entryCount)
-    this.#entryCount = first + newItems.length
+    this.#entryCount = first + added.length
     this.#emit([
-      ...newItems.map((entry, n): Change<ConversationRow> => {
+      ...added.map((entry, n): Change<ConversationRow> => {
         const place = first + n
         return { set: `entry:${place}`, row: { kind: 'entry', place, entry } }
       }),

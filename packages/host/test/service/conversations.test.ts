@@ -56,6 +56,37 @@ describe('a conversation', () => {
     expect(await second).toMatchObject({ stopReason: 'cancelled' })
   })
 
+  test('answers a message that was sent during a summary', async () => {
+    const replies: (() => void)[] = []
+    const model = {
+      ...scripted('m'),
+      async generate() {
+        await new Promise<void>((resolve) => replies.push(resolve))
+        return { content: { type: 'text' as const, text: 'ok' }, stopReason: 'endTurn' as const, model: 'm' }
+      },
+    }
+    const { client } = await rig({ models: [model] })
+    const one = await client('one')
+    const id = await one.call('conversations.open', {})
+    const view = conversationOf(one, id)
+    const reply = async (nth: number): Promise<void> => {
+      await until(() => replies.length === nth, `request ${nth}`)
+      replies[nth - 1]?.()
+    }
+    const first = one.call('conversations.say', { id, input: { text: 'first' } })
+    await reply(1)
+    await first
+    const summary = one.call('conversations.summarize', { id })
+    await until(() => replies.length === 2, 'the request for a summary')
+    const second = one.call('conversations.say', { id, input: { text: 'second' } })
+    await until(() => view.rows().some((row) => row.kind === 'queued'), 'the queue')
+    await reply(2)
+    expect(await summary).toBe('ok')
+    await reply(3)
+    expect(await second).toMatchObject({ text: 'ok' })
+    expect(view.rows().some((row) => row.kind === 'queued')).toBe(false)
+  })
+
   test('shows entries added by another program on the same store', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'jackfield-service-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -309,8 +309,8 @@ export function createConversation(options: ConversationOptions): Conversation {
 
   /** Adds the results that arrived after the turn of their call to the transcript. */
   function storeLateResults(): void {
-    for (let nextModel = pendingResults[0]; nextModel !== undefined; nextModel = pendingResults[0]) {
-      transcript.addHostMessage(nextModel)
+    for (let message = pendingResults[0]; message !== undefined; message = pendingResults[0]) {
+      transcript.addHostMessage(message)
       pendingResults.shift()
     }
   }
@@ -350,9 +350,9 @@ export function createConversation(options: ConversationOptions): Conversation {
       }
       return 0
     } finally {
-      const endEvent =
+      const ending =
         options.signal?.aborted === true ? 'The user stopped this turn' : 'This turn ended with an error'
-      const reason = failure(limitMessage ?? `${endEvent}; the call has no result.`)
+      const reason = failure(limitMessage ?? `${ending}; the call has no result.`)
       for (const use of uses.slice(outcome)) transcript.addResult(toolResult(use, reason))
     }
   }
@@ -387,7 +387,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       const callsNotRun = await runCalls(uses, reply.unreadable ?? {}, row, options, tally)
       storeLateResults()
       const notice = offer.update(model)
-      if (notice !== undefined) transcript.addHostText(notice)
+      if (notice !== undefined) transcript.addHostMessage(userText(notice))
       if (callsNotRun > 0) return { ...end('maxCalls'), callsNotRun }
       if (tally.rounds >= maxTurns) return end('maxTurns')
     }

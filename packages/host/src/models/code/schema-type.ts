@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import { isRecord, type JsonRecord, valueAt } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { CatalogTool } from '../../types/index.ts'
 
@@ -158,13 +158,11 @@ function union(types: readonly string[]): string {
 /** The target of a reference inside the schema. */
 function resolveReference(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#/')) return reference === '#' ? root : undefined
-  let resolvedSchema = root
-  for (const part of reference.slice(2).split('/')) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    resolvedSchema =
-      isRecord(resolvedSchema) && Object.hasOwn(resolvedSchema, name) ? resolvedSchema[name] : undefined
-  }
-  return resolvedSchema
+  const path = reference.slice(2).split('/')
+  return valueAt(
+    root,
+    path.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
+  )
 }
 
 const apiTypes = `/** The result of a tool. A tool that fails, or that policy or the person refused, throws an Error. */

@@ -219,10 +219,7 @@ export function requestTokens({
   messages,
   tools,
 }: Pick<CreateMessageParams, 'systemPrompt' | 'messages' | 'tools'>): number {
-  const messageTokens = messages.reduce(
-    (addUsage, message) => addUsage + tokensPerMessage + replyTokens(message),
-    0,
-  )
+  const messageTokens = messages.reduce((sum, message) => sum + tokensPerMessage + replyTokens(message), 0)
   const offered = tools === undefined ? 0 : textTokens(JSON.stringify(tools))
   return (
     messageTokens + offered + (systemPrompt === undefined ? 0 : textTokens(systemPrompt) + tokensPerMessage)
@@ -231,7 +228,7 @@ export function requestTokens({
 
 /** Tokens of the content of a message or reply, estimated in the same way if its model does not report them. */
 export function replyTokens({ content }: Pick<ModelReply, 'content'>): number {
-  return blocksOf(content).reduce((addUsage, block) => addUsage + blockTokens(block), 0)
+  return blocksOf(content).reduce((sum, block) => sum + blockTokens(block), 0)
 }
 
 function blockTokens(block: SamplingContent): number {

@@ -39,9 +39,7 @@ export function chooseModel(
   const hints = hintsOf(preferences)
   const matchesHintOf = (model: Candidate, hint: string): boolean =>
     matchesHint(model.id, factsOf(model, needs)?.name, hint.toLowerCase())
-  const hint = hints.find((weightedPriorities) =>
-    models.some((model) => matchesHintOf(model, weightedPriorities)),
-  )
+  const hint = hints.find((candidate) => models.some((model) => matchesHintOf(model, candidate)))
   const traits = traitsOf(models, needs)
   const weights = weightsOf(preferences)
   const ranked = models.map((model, order) => {

@@ -80,8 +80,8 @@ function unreadableProblem({ unreadable = {}, stopReason }: ModelReply): string 
 
 function modelRequestOf(params: CreateMessageParams, signal: AbortSignal): Parameters<Model['generate']>[0] {
   const { messages, maxTokens, systemPrompt: system, tools, toolChoice, temperature, stopSequences } = params
-  const modelReply = { system, tools, toolChoice: toolChoice?.mode, temperature, stopSequences }
-  return { messages, maxTokens, signal, ...defined(modelReply) }
+  const options = { system, tools, toolChoice: toolChoice?.mode, temperature, stopSequences }
+  return { messages, maxTokens, signal, ...defined(options) }
 }
 
 function redactionSummary(redactions: readonly Redaction[]): { rule: string; count: number }[] {

@@ -393,7 +393,7 @@ function packageIndex(program: string, args: readonly string[]): number | undefi
 }
 
 function readPackages(program: string, args: readonly string[], start: number): RunnerPackages {
-  const scripts = runsScripts.has(program)
+  const isScript = runsScripts.has(program)
   const isPythonRunner = program === 'uvx' || program === 'uv'
   const packages: RunnerPackages['packages'] = []
   let runsScript = false
@@ -404,7 +404,7 @@ function readPackages(program: string, args: readonly string[], start: number): 
       n++
     } else if (packageOption.test(arg)) {
       packages.push(equals === -1 ? { name: args[++n] ?? '', at: n } : { name: arg.slice(equals + 1), at: n })
-    } else if (scripts && scriptOption.test(arg)) {
+    } else if (isScript && scriptOption.test(arg)) {
       runsScript = true
     } else if (!runsScript && arg !== '--' && !arg.startsWith('-')) {
       return { packages: packages.length > 0 ? packages : [{ name: arg, at: n }], runsScript }
