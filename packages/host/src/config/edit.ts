@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
+import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import type { Node } from 'jsonc-parser'
@@ -41,10 +41,16 @@ export async function replaceFile(file: string, text: string, givenMode?: number
       (found) => found.mode & 0o777,
       () => 0o600,
     ))
-  const draft = join(dirname(target), `.jackfield.${process.pid}.${Date.now()}.draft`)
-  await writeFile(draft, text, { mode: 0o600 })
-  await chmod(draft, mode)
-  await rename(draft, target)
+  const draft = join(dirname(target), `.jackfield.${randomUUID()}.draft`)
+  try {
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' })
+    await chmod(draft, mode)
+    await rename(draft, target)
+  } catch (error) {
+    // The draft may contain secrets, and a full disk would fill further.
+    await rm(draft, { force: true })
+    throw error
+  }
 }
 
 /**

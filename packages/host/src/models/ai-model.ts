@@ -91,7 +91,10 @@ export function aiModel(options: AiModelOptions): Model {
   async function generate(request: ModelRequest): Promise<ModelReply> {
     request.signal?.throwIfAborted()
     const names = toolNames(namesIn(request))
-    loading ??= load(options)
+    loading ??= load(options).catch((error: unknown) => {
+      loading = undefined
+      throw error
+    })
     const model = await loading
     if (hasMedia(request)) {
       const configuredMedia = options.media ?? chatMedia

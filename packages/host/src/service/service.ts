@@ -390,6 +390,8 @@ export class HostService {
     if (source !== undefined) return source
     const [, id] = /^conversation:(.+)$/.exec(name) ?? []
     if (id === undefined) throw new McpError('NOT_FOUND', `There is no topic "${name}".`)
+    // Without a subscriber, the topic of an unknown conversation would never be removed.
+    this.conversations.get(id)
     const conversation: TopicSource<ConversationRow> = {
       rows: () => this.conversations.get(id).topic.rows(),
       follow: (sink) => {

@@ -25,6 +25,16 @@ describe('a conversation', () => {
     expect(new Map(fresh.view())).toEqual(new Map(here.view()))
   })
 
+  test('has no topic if it does not exist', async () => {
+    const { service, client } = await rig()
+    expect(() => service.topic('conversation:none')).toThrow('There is no conversation "none"')
+    const one = await client('one')
+    const ended = await new Promise<Error>((resolve) =>
+      one.subscribe('conversation:none', { rows: () => {}, ended: resolve }),
+    )
+    expect(ended).toMatchObject({ code: 'NOT_FOUND' })
+  })
+
   test('queues messages during an answer, and stops', async () => {
     let release = (): void => {}
     const model = {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import { canonical, frozenCopy, type JsonRecord } from '../../shared/json.ts'
 import type {
   HostAnswers,
@@ -77,8 +78,7 @@ export async function reviewRequest(
       params: requestParams,
       choice,
       ...estimate(requestParams, choice.model),
-      ...(context !== undefined && { context }),
-      ...(problem !== undefined && { problem }),
+      ...defined({ context, problem }),
     } as const
     const { answer, by } = await runStep(step, signal, (stepSignal) =>
       questions.ask(question, { signal: stepSignal, activity: step.id }),

@@ -74,8 +74,7 @@ export class Consents implements ConsentService {
       command,
       findings,
       by,
-      ...(program !== undefined && { program }),
-      ...(before !== undefined && { before }),
+      ...defined({ program, before }),
     }
     this.#deps.recorder.note({ kind: 'start', server, summary, detail }, 'ok')
     this.#storeConsent(request)
