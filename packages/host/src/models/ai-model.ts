@@ -66,8 +66,6 @@ export interface AiModelOptions {
   media?: MediaSupport | (() => Promise<MediaSupport>)
   /** Provider options that mark the cacheable parts of a request. Default none. */
   cacheMark?: Record<string, Record<string, Record<string, string>>>
-  /** Waits before a retry. Default a timer. */
-  sleep?: RetryOptions['sleep']
 }
 
 /** Maximum tool calls whose provider data is remembered; the oldest are dropped. */
@@ -124,8 +122,7 @@ export function aiModel(options: AiModelOptions): Model {
         }
       }
     }
-    const retries = options.sleep === undefined ? {} : { sleep: options.sleep }
-    return withRetries(request, work, (error) => toModelError(options.id, error, context), retries)
+    return withRetries(request, work, (error) => toModelError(options.id, error, context))
   }
 
   return { id: options.id, isLanguageModel: true, generate }
