@@ -187,15 +187,15 @@ function indentation(text: string): { insertSpaces: boolean; tabSize: number } {
 function withoutNode(text: string, value: Node): string {
   const node = value.parent?.type === 'property' ? value.parent : value
   const siblings = node.parent?.children ?? []
-  const insertAt = siblings.indexOf(node)
+  const index = siblings.indexOf(node)
   const end = node.offset + node.length
-  const next = siblings[insertAt + 1]
-  const current = siblings[insertAt - 1]
+  const next = siblings[index + 1]
+  const previous = siblings[index - 1]
   const ranges = [{ from: node.offset, to: end }]
   const ownComma = commaAfter(text, end)
   if (ownComma !== undefined) ranges.push({ from: ownComma, to: ownComma + 1 })
-  if (next === undefined && current !== undefined) {
-    const last = commaAfter(text, current.offset + current.length)
+  if (next === undefined && previous !== undefined) {
+    const last = commaAfter(text, previous.offset + previous.length)
     if (last !== undefined) ranges.push({ from: last, to: last + 1 })
   }
   let edited = text

@@ -340,8 +340,8 @@ function retryAfter(headers: unknown): number | undefined {
   if (typeof rough !== 'string') return undefined
   const seconds = Number(rough)
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000)
-  const current = Date.parse(rough)
-  return Number.isNaN(current) ? undefined : Math.max(0, current - Date.now())
+  const date = Date.parse(rough)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
 }
 
 function retryAdvice(retryAfterMs: number | undefined): string {

@@ -337,23 +337,23 @@ export function createConversation(options: ConversationOptions): Conversation {
     options: SayOptions,
     tally: Tally,
   ): Promise<number> {
-    let outcome = 0
+    let done = 0
     let limitMessage: string | undefined
     try {
       for (const use of uses) {
         options.signal?.throwIfAborted()
-        limitMessage = limitReached(outcome, tally)
-        if (limitMessage !== undefined) return uses.length - outcome
+        limitMessage = limitReached(done, tally)
+        if (limitMessage !== undefined) return uses.length - done
         const rawArguments = Object.hasOwn(unreadable, use.id) ? unreadable[use.id] : undefined
         await runCall(use, rawArguments, cause, options, tally)
-        outcome += 1
+        done += 1
       }
       return 0
     } finally {
       const ending =
         options.signal?.aborted === true ? 'The user stopped this turn' : 'This turn ended with an error'
       const reason = failure(limitMessage ?? `${ending}; the call has no result.`)
-      for (const use of uses.slice(outcome)) transcript.addResult(toolResult(use, reason))
+      for (const use of uses.slice(done)) transcript.addResult(toolResult(use, reason))
     }
   }
 

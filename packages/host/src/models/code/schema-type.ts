@@ -191,8 +191,8 @@ declare const console: { log(...values: unknown[]): void }`
 /** The API of a program as TypeScript: the common part, then every tool as a function. */
 export function declarations(tools: readonly CatalogTool[]): string {
   const servers = Map.groupBy(tools, ({ server }) => server)
-  const members = [...servers].map(([server, ownType]) => {
-    const functions = ownType.map((entry) => declaration(entry, '    '))
+  const members = [...servers].map(([server, entries]) => {
+    const functions = entries.map((entry) => declaration(entry, '    '))
     return `  ${memberName(server)}: {\n${functions.join('\n')}\n  }`
   })
   return `${apiTypes}\n\ndeclare const servers: {\n${members.join('\n')}\n}\n`

@@ -146,12 +146,12 @@ function missingDetailsText(trip: Trip, today: string): string {
     trip.start === undefined ? `on ${addDays(today, 60)}` : undefined,
     trip.book && trip.end === undefined ? 'for 7 days' : undefined,
   ].filter((part) => part !== undefined)
-  const parameterNames = [
+  const known = [
     ...(trip.destination === undefined ? [] : [`to ${trip.destination}`]),
     ...(trip.start === undefined ? [] : [`on ${trip.start}`]),
   ]
   return [
-    ...(parameterNames.length === 0 ? [] : [`A trip ${parameterNames.join(' ')}${assumptionText(trip)}.`]),
+    ...(known.length === 0 ? [] : [`A trip ${known.join(' ')}${assumptionText(trip)}.`]),
     `Please tell me ${questions.join(', and ')}.`,
     ...(example.length === 0 ? [] : [`For example: "${example.join(' ')}".`]),
   ].join(' ')

@@ -91,10 +91,10 @@ function redactionSummary(redactions: readonly Redaction[]): { rule: string; cou
 /** A single block is not an array, as in every revision. */
 function resultOf(reply: ModelReply): CreateMessageResult {
   const blocks = blocksOf(reply.content)
-  const [filter = { type: 'text', text: '' } as const] = blocks
+  const [first = { type: 'text', text: '' } as const] = blocks
   return {
     role: 'assistant',
-    content: blocks.length <= 1 ? filter : blocks,
+    content: blocks.length <= 1 ? first : blocks,
     model: reply.model,
     stopReason: reply.stopReason,
   }

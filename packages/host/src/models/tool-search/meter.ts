@@ -83,6 +83,6 @@ export type ModelTool = NonNullable<ModelRequest['tools']>[number]
 /** A tool of the catalog in the form for models. */
 export function modelTool({ name, tool }: CatalogTool): ModelTool {
   const title = tool.title ?? tool.annotations?.title
-  const description = [title, tool.description].filter((shareText) => shareText !== undefined).join(': ')
+  const description = [title, tool.description].filter((part) => part !== undefined).join(': ')
   return { name, inputSchema: tool.inputSchema, ...(description !== '' && { description }) }
 }

@@ -116,7 +116,7 @@ export class ToolIndex {
     const all = new Set([...this.#tools.values()].map(({ server }) => server))
     const scores = new Map<string, number>()
     for (const server of all) {
-      for (const word of searchWords(server).filter((joinedWord) => queryWords.has(joinedWord))) {
+      for (const word of searchWords(server).filter((part) => queryWords.has(part))) {
         const others = this.#index
           .search(word, { fields: ['name', 'title', 'description'], tokenize: asSingleTerm })
           .filter(({ id }) => this.#tools.get(String(id))?.server !== server)

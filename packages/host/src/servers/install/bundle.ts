@@ -225,8 +225,8 @@ export function readManifest(text: string, platform: NodeJS.Platform): Manifest 
   }
   const name = requireString(manifest['name'], 'name')
   const version = requireString(manifest['version'], 'version')
-  const isFolder = plainName.test(name) && plainVersion.test(version)
-  if (!isFolder || ![name, version].every(isPlainName)) {
+  const isFolderName = plainName.test(name) && plainVersion.test(version)
+  if (!isFolderName || ![name, version].every(isPlainName)) {
     throw invalidBundle('has a name or a version that cannot be the name of a folder')
   }
   const { platforms } = isRecord(manifest['compatibility']) ? manifest['compatibility'] : {}

@@ -352,8 +352,8 @@ class LiveRootsService implements RootsService {
   readonly #deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>
   readonly #home: string
 
-  constructor(room: Roots, deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>, home: string) {
-    this.#roots = room
+  constructor(roots: Roots, deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>, home: string) {
+    this.#roots = roots
     this.#deps = deps
     this.#home = home
   }

@@ -260,7 +260,7 @@ function refusalText(destination: string, reason: string): string {
 }
 
 /**
- * Sends SIGTERM to the programs in a sandbox: bubblewrap forwards no signal, and would kill them with itself. `own` is the number
+ * Sends SIGTERM to the programs in a sandbox: bubblewrap forwards no signal, and would kill them with itself. `ownGenerations` is the number
  * of process generations below bubblewrap that are not the server's: the sandbox's first process, and the port forwarder.
  */
 function createTerminator(ownGenerations: number): (bwrap: number) => void {
