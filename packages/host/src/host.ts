@@ -18,7 +18,7 @@ import { Gateways } from './gateway/gateway.ts'
 import { ConnectionFactory } from './host/connection-factory.ts'
 import { createQuestions } from './host/questions.ts'
 import { Requests } from './host/requests.ts'
-import { defaults, Events, Running } from './host/running.ts'
+import { defaults, HostEvents, RunningWork } from './host/running-work.ts'
 import { createRecorder } from './log/store/activity-log.ts'
 import { openStore } from './log/store/store.ts'
 import { advice, faultOf } from './log/store/store-error.ts'
@@ -101,8 +101,8 @@ class LiveHost implements Host {
   readonly promptValues: Host['promptValues']
   readonly #activeRequests = new ActiveRequests()
   readonly #states = new Map<string, ConnectionState>()
-  readonly #running = new Running()
-  readonly #events = new Events(this.#redaction)
+  readonly #running = new RunningWork()
+  readonly #events = new HostEvents(this.#redaction)
   readonly #requests: Requests
   #closing: Promise<void> | undefined
   readonly trace: Trace

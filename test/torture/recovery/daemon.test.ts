@@ -169,7 +169,7 @@ function use(client: HostClient, name: string, acknowledged: Acknowledged): { ov
     const conversation = await client.call('conversations.open', {})
     for (;;) {
       const said = { text: text() }
-      const turn = await client.call('conversations.say', { id: conversation, said })
+      const turn = await client.call('conversations.say', { id: conversation, input: said })
       if (turn !== null) acknowledged.said.push({ conversation, text: said.text })
     }
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AttachedResource, Turn } from '@jackfield/host'
-import type { HostClient, Saying, ServerRow } from '@jackfield/host/client'
+import type { HostClient, ServerRow, UserMessage } from '@jackfield/host/client'
 import { McpError, RpcError, type SamplingMessage } from '@jackfield/sdk'
 import { CliError, ExitCode } from '../cli/exit.ts'
 import { fixesIn, withFixLines } from '../output/fixes.ts'
@@ -318,7 +318,7 @@ function userText(text: string): SamplingMessage {
  * `typed` back into the line.
  */
 async function sendMessage(
-  message: Saying,
+  message: UserMessage,
   typed: string,
   state: ChatState,
   surface: ChatSurface,
@@ -351,7 +351,7 @@ async function sendMessage(
   screen.registerTurn(localTurn)
   let turn: Turn | null
   try {
-    turn = await client.call('conversations.say', { id, said: message, message: localTurn.message })
+    turn = await client.call('conversations.say', { id, input: message, message: localTurn.message })
     isCancelled = turn === null
     if (isCancelled) notes.write(`${notes.palette.yellow('It was not sent.')}\n`)
   } finally {

@@ -34,7 +34,7 @@ export async function writeServers({ client }: ChatState, surface: ChatSurface, 
     ])
     const ready = servers.filter(({ connection: { state } }) => state === 'ready' || state === 'degraded')
     const names = ready.map(({ name }) => oneLine(name)).join(', ')
-    const searched = meter.deferred ? ` ${meter.why}` : ''
+    const searched = meter.deferred ? ` ${meter.reason}` : ''
     lines.push(
       `${ready.length} of ${servers.length} servers are connected${names === '' ? '' : `: ${names}`}. ${counted(tools.length, 'tool')} (${tokenCount(meter.tokens)} tokens), ${counted(prompts.length, 'prompt')}.${searched} /help shows what you can do.`,
     )

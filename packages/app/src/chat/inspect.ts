@@ -39,7 +39,7 @@ export async function showTools(
       oneLine(entry.tool.description ?? '', 90),
     ])
   const { contextLimit } = conversation.info
-  const { why: explanation } = await client.call('catalog.meter', {
+  const { reason: explanation } = await client.call('catalog.meter', {
     conversation: conversation.id,
     ...(contextLimit !== undefined && { contextTokens: contextLimit }),
   })

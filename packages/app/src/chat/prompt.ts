@@ -40,7 +40,7 @@ export async function usePrompt(
     { signal },
   )
   await client.call('library.keepPromptValues', { prompt: name, arguments: args })
-  let messages = [...preview.said]
+  let messages = [...preview.input]
   showText(promptResult({ messages: [...preview.messages] }, surface.palette), surface)
   for (;;) {
     const answer = await askUse(`Send this to the model (about ${preview.tokens} tokens)?`, surface)

@@ -128,10 +128,10 @@ function drawnTurnView(
       if (surface.live === undefined) surface.write(`${callLine(running, palette)}\n`)
       else underWay('')
     },
-    wait({ forMs, why, attempt, attempts }) {
+    wait({ forMs, reason, attempt, attempts }) {
       if (open) endLine()
       const again = `Retrying in ${duration(forMs)} (${attempt + 1} of ${attempts}; Ctrl+C stops)`
-      surface.write(`${palette.yellow(wrapText(`${oneLine(why)} ${again}`, surface.columns(), 0, 2))}\n`)
+      surface.write(`${palette.yellow(wrapText(`${oneLine(reason)} ${again}`, surface.columns(), 0, 2))}\n`)
     },
     showProgress(state) {
       if (running === undefined || surface.live === undefined) return false
@@ -161,7 +161,8 @@ function eventTurnView(emit: NonNullable<ChatSurface['emit']>): TurnView {
       if (event.type === 'task') return emit({ type: 'task', id, name, task: event.task })
       emit(resultEvent(event))
     },
-    wait: ({ why, forMs }) => emit({ type: 'notice', text: `${plain(why)} Retrying in ${duration(forMs)}.` }),
+    wait: ({ reason, forMs }) =>
+      emit({ type: 'notice', text: `${plain(reason)} Retrying in ${duration(forMs)}.` }),
     showProgress: (state) => state === 'running',
     end() {},
   }

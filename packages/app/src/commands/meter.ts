@@ -35,7 +35,7 @@ function meterText(meter: ToolMeter, options: TableOptions): string {
   return [
     table(['SERVER', 'TOOLS', 'TOKENS', 'LARGEST'], rows, options),
     '',
-    meter.why,
+    meter.reason,
     palette.dim(
       `Tokens are estimated at one per 3.5 bytes of a definition, in a context of ${meter.contextTokens}.`,
     ),

@@ -86,7 +86,7 @@ export async function rankModels(options: RankOptions, io: Io, output: Output): 
   output.result(choice, () => {
     const { palette } = output
     const rows = choice.ranking.map(rankRow)
-    const heading = `${palette.bold(oneLine(choice.model))}: ${oneLine(choice.why)}`
+    const heading = `${palette.bold(oneLine(choice.model))}: ${oneLine(choice.reason)}`
     return `${heading}\n${table(['', 'MODEL', 'SCORE', 'WHY'], rows, output)}`
   })
   return ExitCode.done
@@ -127,8 +127,8 @@ function grantRow({ id, server, stage, scope, at }: SamplingGrant, now: number):
   ]
 }
 
-function rankRow({ model, score, why }: RankedModel, index: number): string[] {
-  return [`${index + 1}`, oneLine(model), score.toFixed(2), oneLine(why)]
+function rankRow({ model, score, reason }: RankedModel, index: number): string[] {
+  return [`${index + 1}`, oneLine(model), score.toFixed(2), oneLine(reason)]
 }
 
 async function readSamplingConfig(options: SamplingOptions, io: Io, output: Output): Promise<LayeredConfig> {

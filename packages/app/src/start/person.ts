@@ -45,7 +45,7 @@ export function scriptedSurface(transcript: Transcript, planner: string): Surfac
         person(`${shown.join(' · ')}. Send.`)
         return { action: 'accept', content }
       },
-      async 'sampling-request'({ cause, params, choice: { model, why } }) {
+      async 'sampling-request'({ cause, params, choice: { model, reason } }) {
         const words = params.messages.flatMap(({ content }) => (Array.isArray(content) ? content : [content]))
         const lines = words.flatMap((block) => (block.type === 'text' ? block.text.split('\n') : []))
         transcript.say('server', cause.server, `asks the model of this host (${cause.tool ?? 'unknown'}):`)
@@ -56,7 +56,7 @@ export function scriptedSurface(transcript: Transcript, planner: string): Surfac
         transcript.say(
           'host',
           'Host',
-          `It would go to ${model} (${why}), for at most ${params.maxTokens} tokens.`,
+          `It would go to ${model} (${reason}), for at most ${params.maxTokens} tokens.`,
         )
         person('I read the whole request. Send it.')
         return { verdict: 'allow' }

@@ -10,14 +10,14 @@ type Of<K extends HostQuestion['kind']> = Extract<HostQuestion, { kind: K }>
 /** Who requests sampling for what, with model and price, before the request itself. */
 export function requestHeading(question: Of<'sampling-request'>, model: string, palette: Palette): string[] {
   const { cause, choice, estimate, redactions, context, problem } = question
-  const why = model === choice.model ? choice.why : 'you chose it'
+  const reason = model === choice.model ? choice.reason : 'you chose it'
   const others = choice.ranking.filter((entry) => entry.model !== model)
   const known = choice.ranking.some(({ score }) => score > 0)
   const redactionTexts = redactions.map(({ rule, count, at }) => `${count} × ${rule} (${at.join(', ')})`)
   return [
     `${palette.bold(oneLine(cause.server))} wants to use your model.`,
     ...(cause.tool === undefined ? [] : [palette.dim(`  during ${oneLine(cause.tool)}`)]),
-    `Model: ${palette.bold(oneLine(model))} (${oneLine(why)})`,
+    `Model: ${palette.bold(oneLine(model))} (${oneLine(reason)})`,
     ...(others.length === 0
       ? []
       : [

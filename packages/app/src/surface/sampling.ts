@@ -203,10 +203,10 @@ async function askModel(
 ): Promise<string | undefined> {
   const chosen = await prompter.select({
     message: 'Which model?',
-    options: choice.ranking.map(({ model, why }) => ({
+    options: choice.ranking.map(({ model, reason }) => ({
       value: model,
       label: oneLine(model),
-      hint: oneLine(why),
+      hint: oneLine(reason),
     })),
     initial: choice.model,
   })

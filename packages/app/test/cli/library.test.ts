@@ -131,7 +131,7 @@ describe.concurrent('resources and prompts', () => {
     )
     const json = await run([...words, '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({
-      said: [{ role: 'user', content: { type: 'text', text: "What's weather in Oslo?" } }],
+      input: [{ role: 'user', content: { type: 'text', text: "What's weather in Oslo?" } }],
     })
   })
 })

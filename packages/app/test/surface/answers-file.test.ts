@@ -20,7 +20,7 @@ function form(message: string): ElicitParams {
   }
 }
 
-const choice = { model: 'offline', why: '', ranking: [] }
+const choice = { model: 'offline', reason: '', ranking: [] }
 
 function sampling(text: string): Extract<HostQuestion, { kind: 'sampling-request' }> {
   return {

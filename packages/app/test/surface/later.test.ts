@@ -15,7 +15,7 @@ const params = {
   messages: [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hi' } }],
   maxTokens: 5,
 }
-const choice = { model: 'm', why: 'it is the only one', ranking: [] }
+const choice = { model: 'm', reason: 'it is the only one', ranking: [] }
 const page = { mode: 'url' as const, message: 'Pay', url: 'https://pay.example/', elicitationId: 'e' }
 const form = {
   message: 'Seat?',

@@ -22,10 +22,10 @@ const request: Extract<HostQuestion, { kind: 'sampling-request' }> = {
   },
   choice: {
     model: 'anthropic/claude',
-    why: 'it is the first of your models',
+    reason: 'it is the first of your models',
     ranking: [
-      { model: 'anthropic/claude', score: 0.7, why: 'cost 0.45' },
-      { model: 'ollama/llama', score: 0.3, why: 'cost 1.00' },
+      { model: 'anthropic/claude', score: 0.7, reason: 'cost 0.45' },
+      { model: 'ollama/llama', score: 0.3, reason: 'cost 1.00' },
     ],
   },
   estimate: { inputTokens: 10, outputTokens: 50, cost: 0.00123, currency: 'EUR' },

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { ErrorCode, McpError, RpcError } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import { inspectUrl } from '../core/forms/inspect-url.ts'
 import type { AnswerTo, QuestionQueue } from '../core/inbox/question-queue.ts'
 import type { OpenRow, Recorder } from '../log/store/activity-log.ts'
@@ -153,8 +154,7 @@ export class Apps implements AppService {
         granted: granted.filter((name) => read.version.permissions.includes(name)),
         tool,
         activity: row.id,
-        ...(read.prefersBorder !== undefined && { prefersBorder: read.prefersBorder }),
-        ...(conversation !== undefined && { conversation }),
+        ...defined({ prefersBorder: read.prefersBorder, conversation }),
       })
       this.#add(page, read.html, closed)
       row.close('shown', { version: read.version, granted: page.granted })

@@ -23,6 +23,7 @@ import {
   readServer,
   type ServerAddition,
   type ServerParseContext,
+  textsOf,
   withAddition,
 } from './server-entry.ts'
 import { type ConfigEnvironment, fromEnvironment, partsOf } from './variables.ts'
@@ -224,30 +225,6 @@ function usedInputs(config: ServerConfig, inputs: readonly ConfigInput[]): Confi
     if ('parts' in parsed) for (const part of parsed.parts) if (part.kind === 'input') ids.add(part.name)
   }
   return [...ids].map((id) => inputs.find((input) => input.id === id) ?? { id })
-}
-
-/** Every text of a server that may contain variables, with its field. */
-export function textsOf(config: ServerConfig): { field: (string | number)[]; text: string }[] {
-  const texts: { field: (string | number)[]; text: string | undefined }[] =
-    'url' in config
-      ? [
-          { field: ['url'], text: config.url },
-          ...Object.entries(config.headers ?? {}).map(([name, text]) => ({ field: ['headers', name], text })),
-          ...(config.auth
-            ? [
-                { field: ['auth', 'clientId'], text: config.auth.clientId },
-                { field: ['auth', 'clientSecret'], text: config.auth.clientSecret },
-              ]
-            : []),
-        ]
-      : [
-          { field: ['command'], text: config.command },
-          ...(config.args ?? []).map((text, index) => ({ field: ['args', index], text })),
-          ...Object.entries(config.env ?? {}).map(([name, text]) => ({ field: ['env', name], text })),
-          { field: ['envFile'], text: config.envFile },
-          { field: ['cwd'], text: config.cwd },
-        ]
-  return texts.flatMap(({ field, text }) => (text === undefined ? [] : [{ field, text }]))
 }
 
 function fieldsOf(config: ServerConfig, draft: Draft, file: string, document: ConfigDocument): FieldOrigin[] {

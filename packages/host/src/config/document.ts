@@ -108,11 +108,8 @@ function childOf(
 
 /** Two names of a server that is defined twice in one object; parsers would use only the last. */
 function duplicateServer(tree: JsonNode): [JsonNode, JsonNode] | undefined {
-  for (const { children: [positionText, servers] = [] } of tree.type === 'object'
-    ? (tree.children ?? [])
-    : []) {
-    if (positionText === undefined || !['mcpServers', 'servers'].includes(String(positionText.value)))
-      continue
+  for (const { children: [key, servers] = [] } of tree.type === 'object' ? (tree.children ?? []) : []) {
+    if (key === undefined || !['mcpServers', 'servers'].includes(String(key.value))) continue
     const memberNodes = new Map<unknown, JsonNode>()
     for (const { children: [name] = [] } of servers?.type === 'object' ? (servers.children ?? []) : []) {
       const previous = name && memberNodes.get(name.value)

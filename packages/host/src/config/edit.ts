@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import { chmod, mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { createHash, randomUUID } from 'node:crypto'
+import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { McpError } from '@jackfield/sdk'
 import type { Node } from 'jsonc-parser'
@@ -41,10 +41,16 @@ export async function replaceFile(file: string, text: string, givenMode?: number
       (found) => found.mode & 0o777,
       () => 0o600,
     ))
-  const draft = join(dirname(target), `.jackfield.${process.pid}.${Date.now()}.draft`)
-  await writeFile(draft, text, { mode: 0o600 })
-  await chmod(draft, mode)
-  await rename(draft, target)
+  const draft = join(dirname(target), `.jackfield.${randomUUID()}.draft`)
+  try {
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' })
+    await chmod(draft, mode)
+    await rename(draft, target)
+  } catch (error) {
+    // The draft may contain secrets, and a full disk would fill further.
+    await rm(draft, { force: true })
+    throw error
+  }
 }
 
 /**
@@ -181,15 +187,15 @@ function indentation(text: string): { insertSpaces: boolean; tabSize: number } {
 function withoutNode(text: string, value: Node): string {
   const node = value.parent?.type === 'property' ? value.parent : value
   const siblings = node.parent?.children ?? []
-  const insertAt = siblings.indexOf(node)
+  const index = siblings.indexOf(node)
   const end = node.offset + node.length
-  const next = siblings[insertAt + 1]
-  const current = siblings[insertAt - 1]
+  const next = siblings[index + 1]
+  const previous = siblings[index - 1]
   const ranges = [{ from: node.offset, to: end }]
   const ownComma = commaAfter(text, end)
   if (ownComma !== undefined) ranges.push({ from: ownComma, to: ownComma + 1 })
-  if (next === undefined && current !== undefined) {
-    const last = commaAfter(text, current.offset + current.length)
+  if (next === undefined && previous !== undefined) {
+    const last = commaAfter(text, previous.offset + previous.length)
     if (last !== undefined) ranges.push({ from: last, to: last + 1 })
   }
   let edited = text

@@ -1,3 +1,4 @@
+import { valueAt } from '../shared/json.ts'
 import type { ExplainedField, ExplainedServer, FieldOrigin } from '../types/index.ts'
 import type { LayeredConfig } from './layers.ts'
 import { pathOf } from './reader.ts'
@@ -35,8 +36,6 @@ function hideSecret({ field }: FieldOrigin, value: string): string {
 
 /** The value at a path such as `args[0]`: text as it is, anything else as JSON. */
 export function textAt(config: object, field: string): string {
-  let value: unknown = config
-  for (const step of pathOf(field))
-    value = typeof value === 'object' && value !== null ? Reflect.get(value, step) : undefined
+  const value = valueAt(config, pathOf(field))
   return typeof value === 'string' ? value : JSON.stringify(value ?? null)
 }

@@ -1,8 +1,9 @@
 import { homedir } from 'node:os'
-import { isAbsolute, join, resolve } from 'node:path'
+import { isAbsolute, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Root } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
+import { expandHome } from '../shared/files.ts'
 import type { LogSettings, PolicyRule, SamplingSettings, Verdict } from '../types/index.ts'
 import { member, type Reader, reportUnknown } from './reader.ts'
 import { readRule } from './rule.ts'
@@ -36,34 +37,22 @@ export function readSection(
   const knownFields = ['rules', 'roots', 'models', 'defaultVerdict', 'limits', 'log', 'sampling']
   reportUnknown(section, path, knownFields, policy)
   const defaultVerdict = policy.oneOf(section['defaultVerdict'], member(path, 'defaultVerdict'), verdicts)
-  const models = readList(section['models'], member(path, 'models'), other, readModel)
+  const models =
+    other.list(section['models'], member(path, 'models'), (item, at) => readModel(item, at, other)) ?? []
   return {
-    rules: readList(section['rules'], member(path, 'rules'), policy, (item, where) =>
-      readRule(item, where, folder, policy),
-    ),
-    roots: readList(section['roots'], member(path, 'roots'), other, (item, where) =>
-      readRoot(item, where, folder, other),
-    ),
+    rules:
+      policy.list(section['rules'], member(path, 'rules'), (item, at) =>
+        readRule(item, at, folder, policy),
+      ) ?? [],
+    roots:
+      other.list(section['roots'], member(path, 'roots'), (item, at) => readRoot(item, at, folder, other)) ??
+      [],
     models: models.map(({ id }) => id),
     sampling: { models, ...readSampling(section['sampling'], member(path, 'sampling'), policy) },
     ...(defaultVerdict !== undefined && { defaultVerdict }),
     limits: readLimits(section['limits'], member(path, 'limits'), other),
     log: readLog(section['log'], member(path, 'log'), other),
   }
-}
-
-function readList<T>(
-  value: unknown,
-  path: string,
-  reader: Reader,
-  read: (item: unknown, path: string, reader: Reader) => T | undefined,
-): T[] {
-  if (value === undefined) return []
-  if (!Array.isArray(value)) {
-    reader.problem(path, 'must be a list')
-    return []
-  }
-  return value.flatMap((item, index) => read(item, member(path, index), reader) ?? [])
 }
 
 /** A root is a folder (absolute, from `~`, or from the config file's folder), a `file:` URI, or `{ uri, name }`. */
@@ -94,9 +83,8 @@ function toRoot(uri: string, name: string | undefined, path: string, reader: Rea
 }
 
 function toFolderUri(text: string, folder: string): string {
-  const home = text === '~' || text.startsWith('~/')
-  const path = home ? join(homedir(), text.slice(1)) : isAbsolute(text) ? text : resolve(folder, text)
-  return pathToFileURL(path).href
+  const path = expandHome(text, homedir())
+  return pathToFileURL(isAbsolute(path) ? path : resolve(folder, path)).href
 }
 
 function readLimits(value: unknown, path: string, reader: Reader): JackfieldSection['limits'] {

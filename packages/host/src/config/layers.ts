@@ -13,7 +13,7 @@ import type {
 import { applyProfile, type HostConfig, loadConfig, parseConfig } from './config.ts'
 import { mergeLogSettings } from './jackfield-section.ts'
 import { ConfigError } from './reader.ts'
-import { limitsOf } from './sampling-section.ts'
+import { entryOf, limitsOf } from './sampling-section.ts'
 import { withAddition } from './server-entry.ts'
 import type { ConfigEnvironment } from './variables.ts'
 
@@ -311,37 +311,35 @@ interface SamplingLayer {
   strict: boolean
 }
 
-type Servers = NonNullable<SamplingSettings['servers']>
-
 /** Merges settings, earlier files first; strict files can only lower limits and redact more. */
 function mergeSampling(layers: readonly SamplingLayer[]): SamplingSettings {
-  const userOrigin = layers.filter(({ strict }) => !strict).map(({ settings }) => settings)
+  const own = layers.filter(({ strict }) => !strict).map(({ settings }) => settings)
   const strict = layers.filter((layer) => layer.strict).map(({ settings }) => settings)
   const names = new Set(layers.flatMap(({ settings }) => Object.keys(settings.servers ?? {})))
   const merged: SamplingSettings = {
     models: uniqueById([
-      ...userOrigin.flatMap(({ models }) => models ?? []),
+      ...own.flatMap(({ models }) => models ?? []),
       ...strict
         .flatMap(({ models }) => models ?? [])
         .map(({ cost: _cost, currency: _currency, ...facts }) => facts),
     ]),
-    limits: mergeLimits(userOrigin.map(({ limits }) => limits)),
+    limits: mergeLimits(own.map(({ limits }) => limits)),
     servers: Object.fromEntries(
       [...names].map((name) => {
-        const entries = userOrigin.flatMap(({ servers }) => serverSettings(servers, name) ?? [])
+        const entries = own.flatMap(({ servers }) => entryOf(servers, name) ?? [])
         const approve = entries.find((entry) => entry.approve !== undefined)?.approve
         const limits = mergeLimits(entries.map((entry) => entry.limits))
         const reviewOffline = reviewOfflineOf(
           entries,
-          strict.flatMap((layer) => [layer, serverSettings(layer.servers, name) ?? {}]),
+          strict.flatMap((layer) => [layer, entryOf(layer.servers, name) ?? {}]),
         )
         return [name, { limits, ...(approve !== undefined && { approve }), ...reviewOffline }]
       }),
     ),
-    ...reviewOfflineOf(userOrigin, strict),
+    ...reviewOfflineOf(own, strict),
   }
   const redact = [
-    ...userOrigin.flatMap((settings) => settings.redact ?? []),
+    ...own.flatMap((settings) => settings.redact ?? []),
     ...strict.flatMap((settings) => settings.redact ?? []).filter((rule) => !('off' in rule && rule.off)),
   ]
   return {
@@ -360,7 +358,7 @@ function mergeSampling(layers: readonly SamplingLayer[]): SamplingSettings {
           limits: lowerLimits(
             entry.limits,
             limitsOf(name, merged),
-            strict.map(({ servers }) => serverSettings(servers, name)?.limits),
+            strict.map(({ servers }) => entryOf(servers, name)?.limits),
           ),
         },
       ]),
@@ -383,12 +381,12 @@ function ignoredSettings({ servers, redact, models, reviewOffline }: SamplingSet
 
 /** The first of the user's own settings; a strict file can only require the review. */
 function reviewOfflineOf(
-  userOrigin: readonly Pick<SamplingSettings, 'reviewOffline'>[],
+  own: readonly Pick<SamplingSettings, 'reviewOffline'>[],
   strict: readonly Pick<SamplingSettings, 'reviewOffline'>[],
 ): Pick<SamplingSettings, 'reviewOffline'> {
   const reviewOffline = strict.some((settings) => settings.reviewOffline === true)
     ? true
-    : userOrigin.find((settings) => settings.reviewOffline !== undefined)?.reviewOffline
+    : own.find((settings) => settings.reviewOffline !== undefined)?.reviewOffline
   return reviewOffline === undefined ? {} : { reviewOffline }
 }
 
@@ -412,10 +410,6 @@ function lowerLimits(
     if (lowest < (effectiveLimits[name] ?? Number.POSITIVE_INFINITY)) result[name] = lowest
   }
   return result
-}
-
-function serverSettings(servers: Servers | undefined, name: string): Servers[string] | undefined {
-  return servers !== undefined && Object.hasOwn(servers, name) ? servers[name] : undefined
 }
 
 function mergeLimits(limits: readonly (Partial<SamplingLimits> | undefined)[]): Partial<SamplingLimits> {

@@ -28,6 +28,8 @@ export interface Reader {
   /** A whole number, `least` or more. */
   count(value: unknown, path: string, least: number): number | undefined
   record(value: unknown, path: string): JsonRecord | undefined
+  /** A list; `read` reads one item, and an invalid item is left out. */
+  list<T>(value: unknown, path: string, read: (item: unknown, path: string) => T | undefined): T[] | undefined
 }
 
 /** Creates a reader that adds its problems to a list. */
@@ -77,6 +79,11 @@ export function createReader(options: {
     },
     text,
     record,
+    list(value, path, read) {
+      if (value === undefined) return undefined
+      if (!Array.isArray(value)) return problem(path, `must be a list, not ${typeText(value)}`)
+      return value.flatMap((item, index) => read(item, member(path, index)) ?? [])
+    },
     texts(value, path) {
       if (value === undefined) return undefined
       if (!Array.isArray(value)) return problem(path, `must be a list of texts, not ${typeText(value)}`)

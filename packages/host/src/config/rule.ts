@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { defined } from '@jackfield/sdk/internal'
+import { expandHome } from '../shared/files.ts'
 import { isRecord } from '../shared/json.ts'
 import type { ArgumentTest, Caller, GrantScope, PolicyRule, Verdict } from '../types/index.ts'
 import { member, type Reader, reportUnknown } from './reader.ts'
@@ -46,10 +47,10 @@ export function readRule(
   const hint = reader.oneOf(entry['hint'], at('hint'), hints)
   const gate = reader.oneOf(entry['gate'], at('gate'), ['call', 'result'])
   const scope = reader.oneOf(entry['scope'], at('scope'), scopes)
-  const caller = readItems(entry['caller'], at('caller'), reader, (one, where) =>
+  const caller = reader.list(entry['caller'], at('caller'), (one, where) =>
     reader.oneOf(one ?? null, where, callers),
   )
-  const tests = readItems(entry['arguments'], at('arguments'), reader, (one, where) =>
+  const tests = reader.list(entry['arguments'], at('arguments'), (one, where) =>
     readTest(one, where, folder, reader),
   )
   if (scope !== undefined && verdict !== undefined && verdict !== 'ask') {
@@ -82,7 +83,7 @@ function readTest(item: unknown, path: string, folder: string, reader: Reader): 
   return {
     at: at ?? '',
     ...('equals' in entry && { equals: entry['equals'] }),
-    ...defined({ glob, min, max, inside: inside?.map((one) => toAbsolute(one, folder)) }),
+    ...defined({ glob, min, max, inside: inside?.map((one) => resolve(folder, expandHome(one, homedir()))) }),
   }
 }
 
@@ -91,22 +92,6 @@ function readNumber(entry: unknown, name: 'min' | 'max', path: string, reader: R
   if (value === undefined || typeof value === 'number') return value
   reader.problem(member(path, name), 'must be a number')
   return undefined
-}
-
-function readItems<T>(
-  value: unknown,
-  path: string,
-  reader: Reader,
-  read: (item: unknown, path: string) => T | undefined,
-): T[] | undefined {
-  if (value === undefined) return undefined
-  if (Array.isArray(value)) return value.flatMap((item, index) => read(item, member(path, index)) ?? [])
-  reader.problem(path, 'must be a list')
-  return undefined
-}
-
-function toAbsolute(text: string, folder: string): string {
-  return text === '~' || text.startsWith('~/') ? join(homedir(), text.slice(1)) : resolve(folder, text)
 }
 
 /** Why a rule is invalid; undefined if it is valid. */

@@ -7,7 +7,7 @@ import type {
   SamplingSettings,
   SamplingStage,
 } from '../types/index.ts'
-import { member, type Reader, reportUnknown, typeText } from './reader.ts'
+import { member, type Reader, reportUnknown } from './reader.ts'
 
 const stages: readonly SamplingStage[] = ['request', 'result']
 const builtins = ['api-key', 'bearer-token', 'private-key', 'email'] as const
@@ -24,9 +24,8 @@ export function readSampling(value: unknown, path: string, reader: Reader): Samp
   const limits = readLimits(entry['limits'], member(path, 'limits'), reader)
   const reviewOffline = reader.flag(entry['reviewOffline'], member(path, 'reviewOffline'))
   const servers = reader.record(entry['servers'], member(path, 'servers'))
-  const redact = readItems(entry['redact'], member(path, 'redact'), reader).flatMap(
-    ([item, at]) => readRule(item, at, reader) ?? [],
-  )
+  const redact =
+    reader.list(entry['redact'], member(path, 'redact'), (item, at) => readRule(item, at, reader)) ?? []
   return {
     ...defined({ limits, reviewOffline }),
     ...(servers !== undefined && {
@@ -84,9 +83,10 @@ function readServer(value: unknown, path: string, reader: Reader): ServerSamplin
   const entry = reader.record(value ?? null, path) ?? {}
   reportUnknown(entry, path, ['limits', 'approve', 'reviewOffline'], reader)
   const limits = readLimits(entry['limits'], member(path, 'limits'), reader)
-  const approve = readItems(entry['approve'], member(path, 'approve'), reader).flatMap(
-    ([item, at]) => reader.oneOf(item ?? null, at, stages) ?? [],
-  )
+  const approve =
+    reader.list(entry['approve'], member(path, 'approve'), (item, at) =>
+      reader.oneOf(item ?? null, at, stages),
+    ) ?? []
   const reviewOffline = reader.flag(entry['reviewOffline'], member(path, 'reviewOffline'))
   return { ...defined({ limits, reviewOffline }), ...(approve.length > 0 && { approve }) }
 }
@@ -150,13 +150,6 @@ function readNumber(value: unknown, path: string, reader: Reader, bound: Bound):
   if (typeof value === 'number' && Number.isFinite(value) && bound.accepts(value)) return value
   reader.problem(path, `must be ${bound.description}, not ${JSON.stringify(value)}`)
   return undefined
-}
-
-function readItems(value: unknown, path: string, reader: Reader): [unknown, string][] {
-  if (value === undefined) return []
-  if (Array.isArray(value)) return value.map((item, index) => [item, member(path, index)])
-  reader.problem(path, `must be a list, not ${typeText(value)}`)
-  return []
 }
 
 const defaultLimits: SamplingLimits = {

@@ -124,9 +124,9 @@ function readTarget(
       `is "${type}", but the entry has "${hasCommand ? 'command' : 'url'}"`,
     )
   }
-  const expandedUrl = [...commonFields, ...(hasCommand ? stdioFields : httpFields)]
+  const known = [...commonFields, ...(hasCommand ? stdioFields : httpFields)]
   for (const name of Object.keys(entry)) {
-    if (!expandedUrl.includes(name)) reader.warning(draft.sourceText(name), 'is not used by Jackfield')
+    if (!known.includes(name)) reader.warning(draft.sourceText(name), 'is not used by Jackfield')
   }
   const config = hasCommand
     ? readCommand(draft, entry, reader, expandingReader)
@@ -199,8 +199,8 @@ function readSandbox(draft: Draft, value: unknown, reader: Reader): boolean | Sa
   if (value === undefined || typeof value === 'boolean') return value
   const entry = reader.record(value, draft.sourceText('sandbox'))
   if (entry === undefined) return undefined
-  const expandedUrl = ['read', 'write', 'network', 'maxProcesses', 'maxTemporaryBytes']
-  warnUnknown(entry, expandedUrl, draft, 'sandbox', reader)
+  const known = ['read', 'write', 'network', 'maxProcesses', 'maxTemporaryBytes']
+  warnUnknown(entry, known, draft, 'sandbox', reader)
   const { network } = entry
   const at = (name: string): string => draft.sourceText('sandbox', name)
   return defined({
@@ -256,13 +256,13 @@ function readTools(draft: Draft, value: unknown, reader: Reader): ServerSettings
 
 function warnUnknown(
   entry: JsonRecord,
-  expandedUrl: readonly string[],
+  known: readonly string[],
   draft: Draft,
   name: string,
   reader: Reader,
 ): void {
   for (const key of Object.keys(entry)) {
-    if (!expandedUrl.includes(key)) reader.warning(draft.sourceText(name, key), 'is not used by Jackfield')
+    if (!known.includes(key)) reader.warning(draft.sourceText(name, key), 'is not used by Jackfield')
   }
 }
 
@@ -274,7 +274,7 @@ export function serverProblems(config: ServerConfig): { field: Path; message: st
 function stdioProblems(
   config: Extract<ServerConfig, { command: string }>,
 ): { field: Path; message: string }[] {
-  const { command, args = [], env = {}, envFile, cwd } = config
+  const { command, env = {}, envFile, cwd } = config
   const problems: { field: Path; message: string }[] = []
   for (const name of Object.keys(env)) {
     if (name === '' || name.includes('='))
@@ -283,15 +283,8 @@ function stdioProblems(
   for (const [name, value] of Object.entries({ command, cwd, envFile })) {
     if (value === '') problems.push({ field: [name], message: 'is empty' })
   }
-  const texts: [Path, string | undefined][] = [
-    [['command'], command],
-    [['cwd'], cwd],
-    [['envFile'], envFile],
-    ...args.map((text, index): [Path, string] => [['args', index], text]),
-    ...Object.entries(env).map(([name, text]): [Path, string] => [['env', name], text]),
-  ]
-  for (const [field, text] of texts) {
-    if (text?.includes('\0')) problems.push({ field, message: 'contains a NUL character' })
+  for (const { field, text } of textsOf(config)) {
+    if (text.includes('\0')) problems.push({ field, message: 'contains a NUL character' })
   }
   return problems
 }
@@ -324,4 +317,28 @@ function urlProblem(url: string): string | undefined {
   if (parsed.username !== '' || parsed.password !== '')
     return 'must not contain a user name or password: use "headers"'
   return undefined
+}
+
+/** Every text of a server that may contain variables, with its field. */
+export function textsOf(config: ServerConfig): { field: (string | number)[]; text: string }[] {
+  const texts: { field: (string | number)[]; text: string | undefined }[] =
+    'url' in config
+      ? [
+          { field: ['url'], text: config.url },
+          ...Object.entries(config.headers ?? {}).map(([name, text]) => ({ field: ['headers', name], text })),
+          ...(config.auth
+            ? [
+                { field: ['auth', 'clientId'], text: config.auth.clientId },
+                { field: ['auth', 'clientSecret'], text: config.auth.clientSecret },
+              ]
+            : []),
+        ]
+      : [
+          { field: ['command'], text: config.command },
+          ...(config.args ?? []).map((text, index) => ({ field: ['args', index], text })),
+          ...Object.entries(config.env ?? {}).map(([name, text]) => ({ field: ['env', name], text })),
+          { field: ['envFile'], text: config.envFile },
+          { field: ['cwd'], text: config.cwd },
+        ]
+  return texts.flatMap(({ field, text }) => (text === undefined ? [] : [{ field, text }]))
 }

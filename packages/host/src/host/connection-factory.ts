@@ -23,7 +23,7 @@ import type { Logins } from '../servers/login/logins.ts'
 import type { Roots } from '../servers/roots/roots.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { ConnectionState, HostOptions, ServerConfig } from '../types/index.ts'
-import { defaults, type Events, type Running } from './running.ts'
+import { defaults, type HostEvents, type RunningWork } from './running-work.ts'
 
 /** Declares support for app pages. */
 const apps: ClientExtension = { id: uiExtension, settings: { mimeTypes: [appMimeType] } }
@@ -38,8 +38,8 @@ interface ConnectionFactoryDeps {
   activeRequests: ActiveRequests
   recorder: Recorder
   redaction: Redaction
-  events: Events
-  running: Running
+  events: HostEvents
+  running: RunningWork
   launch: Launch
   logins: Logins
   sampling: Sampling

@@ -3,7 +3,7 @@ import { createCallResumption, type ResumeDeps } from '../core/resume-calls.ts'
 import type { ServerConnection } from '../servers/connections/connection.ts'
 import type { Redaction } from '../servers/launch/launch.ts'
 import type { ConnectionFactory } from './connection-factory.ts'
-import { defaults, type Events, type Running } from './running.ts'
+import { defaults, type HostEvents, type RunningWork } from './running-work.ts'
 
 type HostParts = 'connection' | 'answers' | 'callTimeoutMs' | 'emit' | 'signal' | 'reuseAnswers'
 
@@ -13,8 +13,8 @@ interface QuestionsDeps extends Omit<ResumeDeps, HostParts> {
   servers: ReadonlyMap<string, ServerConnection>
   connectionFactory: () => ConnectionFactory
   redaction: Redaction
-  events: Events
-  running: Running
+  events: HostEvents
+  running: RunningWork
 }
 
 /** The open questions of a host, and the resumption of calls whose programs ended. */

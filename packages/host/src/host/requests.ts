@@ -11,7 +11,7 @@ import { listChanges } from '../servers/connections/lists.ts'
 import type { Redaction } from '../servers/launch/launch.ts'
 import { reasonOf } from '../shared/text.ts'
 import type { Host } from '../types/index.ts'
-import type { Running } from './running.ts'
+import type { RunningWork } from './running-work.ts'
 
 /** Milliseconds a manual ping waits for its response. */
 const pingTimeoutMs = 10_000
@@ -24,7 +24,7 @@ interface RequestsDeps {
   activeRequests: ActiveRequests
   recorder: Recorder
   redaction: Redaction
-  running: Running
+  running: RunningWork
   texts: ResourceTexts
 }
 

@@ -2,6 +2,7 @@ import type { SamplingContent } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
 import type { GenerateTextResult, LanguageModel, ModelMessage, ToolSet } from 'ai'
 import { isRecord } from '../shared/json.ts'
+import { pause } from '../shared/signals.ts'
 import type { Model, ModelReply, ModelRequest } from '../types/index.ts'
 import { chatMedia, type MediaKind, type MediaSupport } from './media.ts'
 import {
@@ -65,8 +66,6 @@ export interface AiModelOptions {
   media?: MediaSupport | (() => Promise<MediaSupport>)
   /** Provider options that mark the cacheable parts of a request. Default none. */
   cacheMark?: Record<string, Record<string, Record<string, string>>>
-  /** Waits before a retry. Default a timer. */
-  sleep?: RetryOptions['sleep']
 }
 
 /** Maximum tool calls whose provider data is remembered; the oldest are dropped. */
@@ -90,7 +89,10 @@ export function aiModel(options: AiModelOptions): Model {
   async function generate(request: ModelRequest): Promise<ModelReply> {
     request.signal?.throwIfAborted()
     const names = toolNames(namesIn(request))
-    loading ??= load(options)
+    loading ??= load(options).catch((error: unknown) => {
+      loading = undefined
+      throw error
+    })
     const model = await loading
     if (hasMedia(request)) {
       const configuredMedia = options.media ?? chatMedia
@@ -102,9 +104,9 @@ export function aiModel(options: AiModelOptions): Model {
       for (;;) {
         const { messages, sent } = toModelMessages(request.messages, {
           names,
-          retained: retained,
+          retained,
           media,
-          rejectedKinds: rejectedKinds,
+          rejectedKinds,
         })
         try {
           const answer = await ask(model, { ...request, onText }, messages, names, options)
@@ -120,8 +122,7 @@ export function aiModel(options: AiModelOptions): Model {
         }
       }
     }
-    const retries = options.sleep === undefined ? {} : { sleep: options.sleep }
-    return withRetries(request, work, (error) => toModelError(options.id, error, context), retries)
+    return withRetries(request, work, (error) => toModelError(options.id, error, context))
   }
 
   return { id: options.id, isLanguageModel: true, generate }
@@ -140,9 +141,11 @@ function hasMedia({ messages }: ModelRequest): boolean {
 async function load({ id, load }: AiModelOptions): Promise<LanguageModel> {
   const model = await load()
   if (isLanguageModel(model)) return model
-  const why =
-    '"load" gave no language model: give what a provider package of the AI SDK returns for a model name'
-  throw new ModelError('request', id, why)
+  throw new ModelError(
+    'request',
+    id,
+    '"load" gave no language model: give what a provider package of the AI SDK returns for a model name',
+  )
 }
 
 function isLanguageModel(model: AiLanguageModel | string): model is LanguageModel {
@@ -335,7 +338,7 @@ export async function withRetries<T>(
   request: Pick<ModelRequest, 'signal' | 'onText' | 'onWait'>,
   work: (onText: ModelRequest['onText']) => Promise<T>,
   failure: (error: unknown) => ModelError,
-  { sleep = wait }: RetryOptions = {},
+  { sleep = pause }: RetryOptions = {},
 ): Promise<T> {
   const { signal } = request
   let hasEmitted = false
@@ -356,23 +359,9 @@ export async function withRetries<T>(
       const isRetryable = modelError.kind === 'limit' || modelError.kind === 'unavailable'
       if (!isRetryable || !modelError.passes || hasEmitted || attempt === maxAttempts || waitMs > maxWaitMs)
         throw modelError
-      request.onWait?.({ forMs: waitMs, why: modelError.message, attempt, attempts: maxAttempts })
+      request.onWait?.({ forMs: waitMs, reason: modelError.message, attempt, attempts: maxAttempts })
       await sleep(waitMs, signal)
+      signal?.throwIfAborted()
     }
   }
-}
-
-function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted()
-    const stop = (): void => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', stop, { once: true })
-  })
 }

@@ -1,5 +1,5 @@
 import { isRecord } from '../shared/json.ts'
-import type { Model } from '../types/index.ts'
+import type { Model, ModelProvider } from '../types/index.ts'
 import { type AiModelOptions, aiModel } from './ai-model.ts'
 import { listedModels, nearNames } from './listed-models.ts'
 import {
@@ -46,7 +46,7 @@ export function modelsFromEnvironment(env: ModelEnvironment, setting: string = '
     if (provider.model !== undefined) models.push(provider.create(provider.model))
     else if (!selectedModel?.startsWith(`${name}/`)) {
       throw new Error(
-        `${requiredVariables[name]} is set, but no model. Set OPENAI_COMPATIBLE_MODEL to the one the server has.`,
+        'OPENAI_COMPATIBLE_BASE_URL is set, but no model. Set OPENAI_COMPATIBLE_MODEL to the one the server has.',
       )
     }
   }
@@ -56,14 +56,6 @@ export function modelsFromEnvironment(env: ModelEnvironment, setting: string = '
     return [scriptModel(selectedModel.slice('script:'.length)), ...models, offlineModel]
   const chosen = chooseModel(selectedModel, providers, setting)
   return [chosen, ...models.filter((model) => model.id !== chosen.id), offlineModel]
-}
-
-const requiredVariables: Readonly<Record<string, string>> = {
-  anthropic: 'ANTHROPIC_API_KEY',
-  openai: 'OPENAI_API_KEY',
-  google: 'GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY',
-  compatible: 'OPENAI_COMPATIBLE_BASE_URL',
-  ollama: 'OLLAMA_HOST',
 }
 
 function chooseModel(
@@ -76,15 +68,18 @@ function chooseModel(
   const provider = providers.get(name)
   const settingText = (choice: string): string => `${setting}${setting.startsWith('-') ? ' ' : '='}${choice}`
   if (provider === undefined) {
-    const providersText = `Providers are ${Object.keys(requiredVariables).join(', ')}, and offline.`
-    if (!Object.hasOwn(requiredVariables, name)) {
+    const known = providerVariables.find((one) => one.provider === name)
+    if (known === undefined) {
+      const providersText = `Providers are ${providerVariables.map((one) => one.provider).join(', ')}, and offline.`
       const suggestion = suggestedModel(name, selectedModel)
       const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`
       throw new Error(
         `${settingText(selectedModel)}: there is no provider "${name}".${hint} ${providersText}`,
       )
     }
-    throw new Error(`${settingText(selectedModel)} needs ${requiredVariables[name]}, which is not set.`)
+    throw new Error(
+      `${settingText(selectedModel)} needs ${requiredVariables(known).join(' or ')}, which is not set.`,
+    )
   }
   const model = slash === -1 ? provider.model : selectedModel.slice(slash + 1)
   if (model === undefined || model === '') {
@@ -105,16 +100,58 @@ const modelNamePatterns: readonly (readonly [RegExp, provider: string])[] = [
 function suggestedModel(name: string, selectedModel: string): string | undefined {
   const namePattern = modelNamePatterns.find(([pattern]) => pattern.test(selectedModel))
   if (namePattern !== undefined && !selectedModel.includes('/')) return `${namePattern[1]}/${selectedModel}`
-  const [nearestName] = nearNames(name, [...Object.keys(requiredVariables), 'offline'])
+  const [nearestName] = nearNames(name, [...providerVariables.map((one) => one.provider), 'offline'])
   return nearestName === undefined ? undefined : `${nearestName}${selectedModel.slice(name.length)}`
 }
 
-function value(env: ModelEnvironment, ...names: string[]): string | undefined {
-  for (const name of names) {
-    const text = env[name]?.trim()
-    if (text !== undefined && text !== '') return text
-  }
-  return undefined
+/** The variables of each provider: key, address, and default model. */
+const providerVariables: readonly Omit<ModelProvider, 'set' | 'isReady'>[] = [
+  {
+    provider: 'anthropic',
+    keys: ['ANTHROPIC_API_KEY'],
+    address: 'ANTHROPIC_BASE_URL',
+    model: 'ANTHROPIC_MODEL',
+  },
+  { provider: 'openai', keys: ['OPENAI_API_KEY'], address: 'OPENAI_BASE_URL', model: 'OPENAI_MODEL' },
+  {
+    provider: 'google',
+    keys: ['GOOGLE_GENERATIVE_AI_API_KEY', 'GEMINI_API_KEY'],
+    address: 'GOOGLE_GENERATIVE_AI_BASE_URL',
+    model: 'GEMINI_MODEL',
+  },
+  {
+    provider: 'compatible',
+    keys: ['OPENAI_COMPATIBLE_API_KEY'],
+    address: 'OPENAI_COMPATIBLE_BASE_URL',
+    model: 'OPENAI_COMPATIBLE_MODEL',
+  },
+  { provider: 'ollama', keys: [], address: 'OLLAMA_HOST', model: 'OLLAMA_MODEL' },
+]
+
+/** Every provider, and which of its variables are set. Values are not included. */
+export function modelProviders(env: ModelEnvironment): ModelProvider[] {
+  const isSet = (name: string): boolean => value(env, name) !== undefined
+  return providerVariables.map((provider) => {
+    const { keys, address, model } = provider
+    return {
+      ...provider,
+      set: [...keys, address, model].filter(isSet),
+      isReady: requiredVariables(provider).some(isSet),
+    }
+  })
+}
+
+/** The variables of which one must be set: the key, or the address where there may be none. */
+function requiredVariables({
+  provider,
+  keys,
+  address,
+}: Pick<ModelProvider, 'provider' | 'keys' | 'address'>): readonly string[] {
+  return provider === 'compatible' || keys.length === 0 ? [address] : keys
+}
+
+function value(env: ModelEnvironment, name: string): string | undefined {
+  return env[name]?.trim() || undefined
 }
 
 function anthropic(env: ModelEnvironment): Provider | undefined {
@@ -316,8 +353,7 @@ export interface FoundOllama {
  * has no model.
  */
 export async function findOllama(env: ModelEnvironment): Promise<FoundOllama | undefined> {
-  const configuredHost = env['OLLAMA_HOST']?.trim()
-  const host = configuredHost === undefined || configuredHost === '' ? defaultOllama : configuredHost
+  const host = value(env, 'OLLAMA_HOST') ?? defaultOllama
   const url = ollamaUrl(host)
   if (url === undefined) return undefined
   try {

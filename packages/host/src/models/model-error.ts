@@ -99,8 +99,34 @@ const unreachableCodes: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUN
 /** Converts any error of a provider to a `ModelError`, whose message does not contain the key. */
 export function toModelError(id: string, error: unknown, context: ErrorContext = {}): ModelError {
   if (error instanceof ModelError) return error
-  const { key, settings = {}, listed: listedModels } = context
-  const address = settings.baseURL ?? 'the base URL'
+  const { key } = context
+  const failure = readFailure(innermost(error), (text) =>
+    key === undefined ? text : text.replaceAll(key, '[API key]'),
+  )
+  const create: CreateError = (kind, message, passes) =>
+    new ModelError(kind, id, message, {
+      cause: error,
+      retryAfterMs: failure.retryAfterMs,
+      status: failure.status,
+      mayConcernMedia: mayBeAboutMedia(failure),
+      ...(passes !== undefined && { passes }),
+    })
+  const known = unusableAnswerError(id, error, context)
+  if (known !== undefined) return known
+  return failure.status === undefined
+    ? noStatusError(id, failure, context, create)
+    : statusError(id, failure.status, failure, context, create)
+}
+
+type CreateError = (kind: ModelErrorKind, message: string, passes?: boolean) => ModelError
+
+/** The error of a response that cannot be used, or of a proxy; undefined for any other. */
+function unusableAnswerError(
+  id: string,
+  error: unknown,
+  { settings = {} }: ErrorContext,
+): ModelError | undefined {
+  const address = addressOf(settings)
   const createError = (kind: ModelErrorKind, message: string): ModelError =>
     new ModelError(kind, id, message, { cause: error })
   const tooLarge = errorsIn(error).find((one) => one instanceof ResponseTooLargeError)
@@ -132,64 +158,69 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
       'other',
       `${id} answered with something that is not a model's answer: check ${address}.`,
     )
-  const failure = readFailure(innermost(error), (text) =>
-    key === undefined ? text : text.replaceAll(key, '[API key]'),
-  )
-  const providerText = failure.text === '' ? '' : ` The provider says: ${failure.text}`
-  const { retryAfterMs } = failure
-  const createProviderError = (kind: ModelErrorKind, message: string, passes?: boolean): ModelError =>
-    new ModelError(kind, id, message, {
-      cause: error,
-      retryAfterMs,
-      status: failure.status,
-      mayConcernMedia: mayBeAboutMedia(failure),
-      ...(passes !== undefined && { passes }),
-    })
+  return undefined
+}
 
-  if (failure.status === undefined) {
-    const hostText = failure.url?.host ?? 'its provider'
-    if (failure.code !== undefined) {
-      return createProviderError(
-        'unavailable',
-        `${id} cannot be reached: ${hostText} does not answer (${failure.code}). Check the network and ${address}.`,
-        !unreachableCodes.has(failure.code),
-      )
-    }
-    if (/api key/i.test(failure.text))
-      return createProviderError('key', `${id} has no API key. ${failure.text}`)
-    if (/overloaded/i.test(failure.text)) {
-      return createProviderError(
-        'unavailable',
-        `${id} is overloaded at its provider. Try again later.${providerText}`,
-      )
-    }
-    if (/rate.?limit/i.test(failure.text))
-      return createProviderError('limit', `${id} is over its limit.${providerText}`)
-    return createProviderError('other', `${id} returned no answer.${providerText}`)
-  }
-  const status = failure.status
-  if (status < 300) {
-    return createProviderError(
-      'other',
-      `${id} answered with something that is not a model's answer: check ${address}.`,
+function addressOf({ baseURL }: ModelSettings): string {
+  return baseURL ?? 'the base URL'
+}
+
+function providerText({ text }: Failure): string {
+  return text === '' ? '' : ` The provider says: ${text}`
+}
+
+/** The error of a request without a response. */
+function noStatusError(
+  id: string,
+  failure: Failure,
+  { settings = {} }: ErrorContext,
+  create: CreateError,
+): ModelError {
+  const address = addressOf(settings)
+  const quote = providerText(failure)
+  const hostText = failure.url?.host ?? 'its provider'
+  if (failure.code !== undefined) {
+    return create(
+      'unavailable',
+      `${id} cannot be reached: ${hostText} does not answer (${failure.code}). Check the network and ${address}.`,
+      !unreachableCodes.has(failure.code),
     )
   }
+  if (/api key/i.test(failure.text)) return create('key', `${id} has no API key. ${failure.text}`)
+  if (/overloaded/i.test(failure.text)) {
+    return create('unavailable', `${id} is overloaded at its provider. Try again later.${quote}`)
+  }
+  if (/rate.?limit/i.test(failure.text)) return create('limit', `${id} is over its limit.${quote}`)
+  return create('other', `${id} returned no answer.${quote}`)
+}
+
+/** The error of a response by its HTTP status. */
+function statusError(
+  id: string,
+  status: number,
+  failure: Failure,
+  { key, settings = {}, listed: listedModels }: ErrorContext,
+  create: CreateError,
+): ModelError {
+  const address = addressOf(settings)
+  const quote = providerText(failure)
+  const { retryAfterMs } = failure
+  if (status < 300) {
+    return create('other', `${id} answered with something that is not a model's answer: check ${address}.`)
+  }
   if (status < 400) {
-    return createProviderError(
+    return create(
       'other',
-      `${id} cannot be reached: its provider redirects to another address (HTTP ${status}), which is not followed. Correct ${address}.${providerText}`,
+      `${id} cannot be reached: its provider redirects to another address (HTTP ${status}), which is not followed. Correct ${address}.${quote}`,
     )
   }
   if (status === 401 || status === 403) {
     if (key === undefined && settings.key !== undefined) {
-      return createProviderError(
-        'key',
-        `${id} requires an API key (HTTP ${status}). Set ${settings.key}.${providerText}`,
-      )
+      return create('key', `${id} requires an API key (HTTP ${status}). Set ${settings.key}.${quote}`)
     }
-    return createProviderError(
+    return create(
       'key',
-      `${id} refused the API key (HTTP ${status}). Check ${settings.key ?? 'the key'} and what the key may use.${providerText}`,
+      `${id} refused the API key (HTTP ${status}). Check ${settings.key ?? 'the key'} and what the key may use.${quote}`,
     )
   }
   const model = id.slice(id.indexOf('/') + 1)
@@ -197,48 +228,39 @@ export function toModelError(id: string, error: unknown, context: ErrorContext =
   const path = failure.url?.pathname ?? 'the path that was asked'
   const otherApi = settings.otherApi === undefined ? '' : ` ${settings.otherApi}`
   if (status < 500 && otherPathPattern.test(failure.text)) {
-    return createProviderError(
+    return create(
       'request',
-      `${id}: ${host} does not serve this model at ${path} (HTTP ${status}).${otherApi}${providerText}`,
+      `${id}: ${host} does not serve this model at ${path} (HTTP ${status}).${otherApi}${quote}`,
     )
   }
   if (status === 405 || (status === 404 && listedModels?.includes(model) === true)) {
-    return createProviderError(
-      'request',
-      `${id}: ${host} has no ${path} (HTTP ${status}).${otherApi}${providerText}`,
-    )
+    return create('request', `${id}: ${host} has no ${path} (HTTP ${status}).${otherApi}${quote}`)
   }
   if (status === 404 && listedModels === undefined && !/model/i.test(failure.text)) {
     const urlHint = /\/v\d/.test(path) ? '' : ', which usually ends in /v1'
     const reason = `either ${host} has no ${path}, or it does not know the model`
-    return createProviderError(
+    return create(
       'request',
-      `${id} was not found (HTTP 404): ${reason}. Correct ${address}${urlHint}.${otherApi}${providerText}`,
+      `${id} was not found (HTTP 404): ${reason}. Correct ${address}${urlHint}.${otherApi}${quote}`,
     )
   }
   if (status === 404) {
     const provider = id.slice(0, id.indexOf('/') + 1)
     const nearest = nearNames(model, listedModels ?? []).map((name) => oneLine(`${provider}${name}`))
     const suggestions = nearest.length === 0 ? '' : ` Near names: ${nearest.join(', ')}.`
-    return createProviderError(
-      'unknown-model',
-      `${id} is not known to its provider (HTTP 404).${suggestions}${providerText}`,
-    )
+    return create('unknown-model', `${id} is not known to its provider (HTTP 404).${suggestions}${quote}`)
   }
   if (status === 402 || status === 429) {
-    return createProviderError(
+    return create(
       'limit',
-      `${id} is over its limit (HTTP ${status}). ${retryAdvice(retryAfterMs)}.${providerText}`,
+      `${id} is over its limit (HTTP ${status}). ${retryAdvice(retryAfterMs)}.${quote}`,
       status === 429,
     )
   }
   if (status >= 500) {
-    return createProviderError(
-      'unavailable',
-      `${id} failed at its provider (HTTP ${status}). Try again later.${providerText}`,
-    )
+    return create('unavailable', `${id} failed at its provider (HTTP ${status}). Try again later.${quote}`)
   }
-  return createProviderError('request', `${id} rejected the request (HTTP ${status}).${providerText}`)
+  return create('request', `${id} rejected the request (HTTP ${status}).${quote}`)
 }
 
 /** The AI SDK has no error type for a stream that ends early. */
@@ -318,8 +340,8 @@ function retryAfter(headers: unknown): number | undefined {
   if (typeof rough !== 'string') return undefined
   const seconds = Number(rough)
   if (Number.isFinite(seconds)) return Math.max(0, seconds * 1_000)
-  const current = Date.parse(rough)
-  return Number.isNaN(current) ? undefined : Math.max(0, current - Date.now())
+  const date = Date.parse(rough)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())
 }
 
 function retryAdvice(retryAfterMs: number | undefined): string {

@@ -39,8 +39,8 @@ export function createResults(
     fit: (result, { characters, server = '', tool = '', conversation = null, activity = null }) =>
       fitResult(result, characters, () => {
         const id = randomUUID()
-        const elementAt = new Date(now()).toISOString()
-        table.put({ id, server, tool, conversation, activity, at: elementAt, result: JSON.stringify(result) })
+        const at = new Date(now()).toISOString()
+        table.put({ id, server, tool, conversation, activity, at, result: JSON.stringify(result) })
         return id
       }),
     read(id, { path, from = 0, characters } = {}, { conversation } = {}): ResultText {

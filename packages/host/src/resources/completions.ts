@@ -86,20 +86,14 @@ export class Completions {
       ...(Object.keys(chosen).length > 0 && { context: { arguments: { ...chosen } } }),
     }
     try {
-      const completion = await this.#host.complete(
-        field.server,
-        params,
-        signal === undefined ? {} : { signal },
-      )
-      const usableValues = new Set(completion.values.filter((one) => one.length <= limits.characters))
+      const result = await this.#host.complete(field.server, params, signal === undefined ? {} : { signal })
+      const usableValues = new Set(result.values.filter((one) => one.length <= limits.characters))
       const values = [...usableValues].slice(0, limits.values)
       return {
         values,
-        ...(completion.total !== undefined && { total: completion.total }),
+        ...(result.total !== undefined && { total: result.total }),
         more:
-          completion.hasMore === true ||
-          (completion.total ?? 0) > values.length ||
-          usableValues.size > values.length,
+          result.hasMore === true || (result.total ?? 0) > values.length || usableValues.size > values.length,
       }
     } catch (error) {
       // Completions are optional; if the request fails, the field has none.

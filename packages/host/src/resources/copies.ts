@@ -54,10 +54,10 @@ export class Copies {
   /** Starts watching these, and waits briefly for the subscription, so that no change is missed. Each must be released. */
   async addWatch(refs: readonly ResourceRef[]): Promise<void> {
     const servers = Map.groupBy(refs, ({ server }) => server)
-    const watched = [...servers].map(([server, attachedCopies]) =>
+    const watched = [...servers].map(([server, ofServer]) =>
       this.#watches.add(
         server,
-        attachedCopies.map(({ uri }) => uri),
+        ofServer.map(({ uri }) => uri),
       ),
     )
     const { promise, resolve } = Promise.withResolvers<void>()

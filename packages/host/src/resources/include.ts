@@ -116,8 +116,8 @@ function priorityOf({ resource }: CatalogResource): number {
 }
 
 function changedAt({ resource }: CatalogResource): number {
-  const offset = Date.parse(resource.annotations?.lastModified ?? '')
-  return Number.isNaN(offset) ? 0 : offset
+  const time = Date.parse(resource.annotations?.lastModified ?? '')
+  return Number.isNaN(time) ? 0 : time
 }
 
 function inclusionReason({ resource }: CatalogResource): string {

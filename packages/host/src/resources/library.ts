@@ -147,7 +147,7 @@ type Lists = Pick<Host, 'resources' | 'templates' | 'prompts' | 'on'>
 class EntryList {
   readonly #lists: Lists
   #entries: readonly LibraryEntry[] | undefined
-  #tree: { ofKind: readonly LibraryEntry[]; nodes: LibraryNode[] } | undefined
+  #tree: { entries: readonly LibraryEntry[]; nodes: LibraryNode[] } | undefined
   #isListening = false
 
   constructor(lists: Lists) {
@@ -172,7 +172,7 @@ class EntryList {
   /** The same array while nothing changed. */
   get tree(): LibraryNode[] {
     const { entries } = this
-    if (this.#tree?.ofKind !== entries) this.#tree = { ofKind: entries, nodes: treeOf(entries) }
+    if (this.#tree?.entries !== entries) this.#tree = { entries, nodes: treeOf(entries) }
     return this.#tree.nodes
   }
 

@@ -24,7 +24,7 @@ export async function previewPrompt(
     prompt,
     ...(result.description !== undefined && { description: result.description }),
     messages: result.messages.map(withTokens),
-    said: messages,
+    input: messages,
     tokens: tokensOf(messages),
   }
 }

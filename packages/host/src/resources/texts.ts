@@ -186,8 +186,8 @@ function densestRange(matches: readonly WordMatch[]): { from: number; to: number
 function cutPosition(text: string, at: number, direction: 1 | -1): number {
   if (at <= 0 || at >= text.length) return at
   for (let n = 0; n < 24; n += 1) {
-    const match = at + n * direction
-    if (/\s/.test(text.charAt(match))) return direction === 1 ? match + 1 : match
+    const place = at + n * direction
+    if (/\s/.test(text.charAt(place))) return direction === 1 ? place + 1 : place
   }
   // Not between the halves of a character.
   return /[\udc00-\udfff]/.test(text.charAt(at)) ? at + direction : at

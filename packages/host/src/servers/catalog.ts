@@ -270,8 +270,8 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
   const recordMarks = (server: string, address: string): void => {
     for (const piece of redactor.pieces(address)) {
       if (typeof piece === 'string') continue
-      const redactedName = marksByServer.get(server) ?? new Map<string, string>()
-      marksByServer.set(server, redactedName.set(`[${piece.name}]`, piece.text))
+      const marks = marksByServer.get(server) ?? new Map<string, string>()
+      marksByServer.set(server, marks.set(`[${piece.name}]`, piece.text))
     }
   }
 

@@ -28,7 +28,7 @@ import {
 import { learnSecrets } from '../config/secrets/secrets.ts'
 import { withoutSecrets } from '../config/secrets/without-secrets.ts'
 import { commandOf } from '../servers/install/plan.ts'
-import { canonical, isRecord } from '../shared/json.ts'
+import { canonical, isRecord, valueAt } from '../shared/json.ts'
 import type {
   ConfigChange,
   ConfigPlan,
@@ -292,12 +292,11 @@ export class ConfigurationService {
   /** The file for changes: the existing one, else `config.json`; with named files, the first of them. */
   #ownFile(): ConfigFile {
     const { layers } = this.#options
-    const ownFile = this.#files().filter(({ layer }) => layer === (layers.files ? 'named' : 'user'))
-    const existing = ownFile.find(({ file }) => existsSync(file))
-    const [beforeWrite] = ownFile
+    const ownFiles = this.#files().filter(({ layer }) => layer === (layers.files ? 'named' : 'user'))
+    const existing = ownFiles.find(({ file }) => existsSync(file))
+    const [first] = ownFiles
     return (
-      existing ??
-      beforeWrite ?? { file: userConfigFile(layers.env ?? process.env, layers.home), layer: 'user' }
+      existing ?? first ?? { file: userConfigFile(layers.env ?? process.env, layers.home), layer: 'user' }
     )
   }
 
@@ -433,7 +432,7 @@ export class ConfigurationService {
     if (next.error !== undefined)
       throw new McpError('INVALID', `The change cannot be made: ${next.error.message}`)
     const effect = await this.#effectOf(file, text)
-    const fileEntry = new Set(now.problems.map(({ path, message }) => `${path} ${message}`))
+    const knownProblems = new Set(now.problems.map(({ path, message }) => `${path} ${message}`))
     const redact = (given: string): string => this.#redact(next.redactor.text(now.redactor.text(given)))
     const plan: ConfigPlan = {
       id: randomUUID(),
@@ -443,7 +442,7 @@ export class ConfigurationService {
       hash: hashOf(before),
       effect,
       problems: next.problems
-        .filter(({ path, message }) => !fileEntry.has(`${path} ${message}`))
+        .filter(({ path, message }) => !knownProblems.has(`${path} ${message}`))
         .map((problem) => ({ ...problem, message: redact(problem.message) })),
       secrets: secrets.map(({ name }) => name),
     }
@@ -532,14 +531,4 @@ function unknownFile(file: string): McpError {
 /** A problem as one line: file, line, column and fix. */
 function problemText({ file, line, path, message }: ConfigProblem): string {
   return `${line === undefined ? file : `${file}:${line}`}: ${path === '' ? '' : `${path} `}${message}`
-}
-
-function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
-  let current = value
-  for (const step of path) {
-    if (Array.isArray(current) && typeof step === 'number') current = current[step]
-    else if (isRecord(current) && Object.hasOwn(current, step)) current = current[step]
-    else return undefined
-  }
-  return current
 }

@@ -93,9 +93,9 @@ import type {
   OpenOptions,
   Run,
   RunRequest,
-  Saying,
   ServerRow,
   SurfaceInfo,
+  UserMessage,
 } from './rows.ts'
 
 export type * from './rows.ts'
@@ -221,9 +221,9 @@ export interface Methods {
    * disconnects. `message`: an id for it, unique in the conversation, for `conversations.unqueue` and `info.message`; default:
    * generated.
    */
-  'conversations.say': Call<{ id: string; said: Saying; message?: string }, Turn | null>
+  'conversations.say': Call<{ id: string; input: UserMessage; message?: string }, Turn | null>
   /** Stops the running turn; returns the queued messages. */
-  'conversations.stop': Call<Id, Saying[]>
+  'conversations.stop': Call<Id, UserMessage[]>
   /** Cancels the running call with this id of the model; the turn continues. False if it is not running. */
   'conversations.cancelCall': Call<{ id: string; call: string }, boolean>
   /** Removes a message from the queue; false if it is not queued. */

@@ -8,7 +8,6 @@ import {
   type ToolCallEvent,
   type Turn,
 } from '../models/agent/index.ts'
-import { isSwitchedOn } from '../models/agent/tool-switches.ts'
 import type {
   AttachedCopy,
   BrokeredCall,
@@ -22,7 +21,7 @@ import type {
   ModelWait,
   ResourceRef,
 } from '../types/index.ts'
-import type { CallRow, ConversationRow, OpenOptions, Saying } from './contract.ts'
+import type { CallRow, ConversationRow, OpenOptions, UserMessage } from './contract.ts'
 import { faultOf } from './fault.ts'
 import type { Fault } from './frames.ts'
 import type { TopicSource } from './topic.ts'
@@ -140,7 +139,7 @@ export class LiveConversation {
 
   /** Whether this tool is offered to the model. */
   isToolOn(tool: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean {
-    return isSwitchedOn(tool, this.#conversation.toolSwitches)
+    return this.#conversation.isToolOn(tool)
   }
 
   /**
@@ -148,21 +147,20 @@ export class LiveConversation {
    * rejects if the model failed.
    * @throws McpError 'LIMIT' if too many messages are queued
    */
-  async say(input: Saying, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
+  async say(input: UserMessage, by: string, id: string = randomUUID()): Promise<Turn | undefined> {
     if ((input.text ?? '').trim() === '' && (input.messages ?? []).length === 0)
       throw new McpError('INVALID', 'The message is empty: give a text or messages.')
     if (this.#queued.some((queued) => queued.id === id))
       throw new McpError('CONFLICT', 'A message with this id is queued already.')
-    if (this.#turn === undefined && this.#queued.length === 0)
-      return await this.#answer({ id, said: input, by })
+    if (this.#turn === undefined && this.#queued.length === 0) return await this.#answer({ id, input, by })
     if (this.#queued.length >= maxQueued)
       throw new McpError(
         'LIMIT',
         `${maxQueued} messages are queued already. Wait for the turn to end, or stop it.`,
       )
-    const queued = { id, said: input, by, done: Promise.withResolvers<Turn | undefined>() }
+    const queued = { id, input, by, done: Promise.withResolvers<Turn | undefined>() }
     this.#queued.push(queued)
-    this.#emit([{ set: `queued:${id}`, row: { kind: 'queued', id, said: input, by } }])
+    this.#emit([{ set: `queued:${id}`, row: { kind: 'queued', id, input, by } }])
     return await queued.done.promise
   }
 
@@ -177,9 +175,9 @@ export class LiveConversation {
   }
 
   /** Stops the running turn. Queued messages are removed and returned. */
-  stop(by: string): Saying[] {
+  stop(by: string): UserMessage[] {
     this.#turn?.stop.abort(new McpError('CANCELLED', `${by} stopped the turn`))
-    const inputs = this.#queued.map((queued) => queued.said)
+    const inputs = this.#queued.map((queued) => queued.input)
     for (const { id } of [...this.#queued]) this.unqueue(id)
     return inputs
   }
@@ -215,13 +213,17 @@ export class LiveConversation {
 
   /** Asks the model for a summary. Changes nothing. */
   async summarize(by: string): Promise<string> {
-    return await this.#run({ by, state: 'summarizing' }, (signal) =>
-      this.#conversation.summarize({
-        signal,
-        onText: (delta) => this.#onText(delta),
-        onWait: (wait) => this.#onWait(wait),
-      }),
-    )
+    try {
+      return await this.#run({ by, state: 'summarizing' }, (signal) =>
+        this.#conversation.summarize({
+          signal,
+          onText: (delta) => this.#onText(delta),
+          onWait: (wait) => this.#onWait(wait),
+        }),
+      )
+    } finally {
+      this.#answerNext()
+    }
   }
 
   /** From here on the model gets this text instead of everything before. */
@@ -305,7 +307,7 @@ export class LiveConversation {
     })
   }
 
-  async #answer({ id, said: input, by }: Message): Promise<Turn> {
+  async #answer({ id, input, by }: Message): Promise<Turn> {
     try {
       return await this.#run({ by, message: id, state: 'answering' }, async (signal) => {
         this.#loadNewEntries()
@@ -394,10 +396,10 @@ export class LiveConversation {
 
   /** Attached resources that the model does not have yet; they count as sent from here on. */
   #takeAttached(): readonly AttachedCopy[] {
-    const newItems = this.#waitingCopies()
-    for (const copy of newItems) this.#sent.add(copyKey(copy))
+    const copies = this.#waitingCopies()
+    for (const copy of copies) this.#sent.add(copyKey(copy))
     this.#emit([this.#attachedChange()])
-    return newItems
+    return copies
   }
 
   #waitingCopies(): AttachedCopy[] {
@@ -513,12 +515,12 @@ export class LiveConversation {
 
   /** Entries were stored, by this host or by another program. */
   #onEntries(from: number, entries: readonly ConversationEntry[]): void {
-    const newItems = entries.slice(Math.max(0, this.#entryCount - from))
-    const isReply = newItems.some((entry) => entry.kind === 'message' && entry.by === 'model')
+    const added = entries.slice(Math.max(0, this.#entryCount - from))
+    const isReply = added.some((entry) => entry.kind === 'message' && entry.by === 'model')
     const first = Math.max(from, this.#entryCount)
-    this.#entryCount = first + newItems.length
+    this.#entryCount = first + added.length
     this.#emit([
-      ...newItems.map((entry, n): Change<ConversationRow> => {
+      ...added.map((entry, n): Change<ConversationRow> => {
         const place = first + n
         return { set: `entry:${place}`, row: { kind: 'entry', place, entry } }
       }),
@@ -536,8 +538,7 @@ export class LiveConversation {
     }
     for (const { key, row } of this.#calls.values()) yield [key, row]
     if (this.#partial !== undefined) yield ['partial', { kind: 'partial', text: this.#partial }]
-    for (const { id, said: input, by } of this.#queued)
-      yield [`queued:${id}`, { kind: 'queued', id, said: input, by }]
+    for (const { id, input, by } of this.#queued) yield [`queued:${id}`, { kind: 'queued', id, input, by }]
     yield ['attached', { kind: 'attached', copies: this.#waitingCopies() }]
   }
 
@@ -588,7 +589,7 @@ export class LiveConversation {
 /** A message, queued or being answered. */
 interface Message {
   readonly id: string
-  readonly said: Saying
+  readonly input: UserMessage
   readonly by: string
 }
 

@@ -105,8 +105,8 @@ const methods: { readonly [M in MethodName]: Run<M> } = {
   'conversations.entries': ({ id }, { host }) => host.conversations.entries(id),
   'conversations.inputs': (_, { conversations }) => conversations.inputs(),
   'conversations.open': (options, { conversations }) => conversations.open(options),
-  'conversations.say': async ({ id, said, message }, { conversations }, { name: by }) => {
-    return (await conversations.get(id).say(said, by, message)) ?? null
+  'conversations.say': async ({ id, input, message }, { conversations }, { name: by }) => {
+    return (await conversations.get(id).say(input, by, message)) ?? null
   },
   'conversations.stop': ({ id }, { conversations }, { name: by }) => conversations.get(id).stop(by),
   'conversations.cancelCall': ({ id, call }, { conversations }) => conversations.get(id).cancelCall(call),

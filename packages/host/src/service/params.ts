@@ -47,7 +47,7 @@ const query = z.strictObject({
   after: count.exactOptional(),
 })
 const caller = z.enum(['chat', 'code', 'app', 'sampling', 'gateway', 'person', 'cli'])
-const saying = z.strictObject({
+const input = z.strictObject({
   text: text.exactOptional(),
   messages: z.array(object<SamplingMessage>()).exactOptional(),
 })
@@ -184,7 +184,7 @@ const params: { readonly [M in MethodName]: z.ZodType<Methods[M]['params']> } = 
   'conversations.entries': z.strictObject({ id: name }),
   'conversations.inputs': none,
   'conversations.open': openOptions,
-  'conversations.say': z.strictObject({ id: name, said: saying, message: name.max(100).exactOptional() }),
+  'conversations.say': z.strictObject({ id: name, input, message: name.max(100).exactOptional() }),
   'conversations.stop': z.strictObject({ id: name }),
   'conversations.cancelCall': z.strictObject({ id: name, call: name }),
   'conversations.unqueue': z.strictObject({ id: name, message: name }),

@@ -284,7 +284,7 @@ export interface Run extends RunRow {
 }
 
 /** A message of the user: text, messages such as those of a prompt, or both. */
-export interface Saying {
+export interface UserMessage {
   /** Text of the user. */
   readonly text?: string
   /** Messages added before the text. */
@@ -365,7 +365,7 @@ export type ConversationRow =
   /** Keys `call:<count>`. */
   | CallRow
   /** Keys `queued:<id>`: sent while a turn runs, answered after it. */
-  | { readonly kind: 'queued'; readonly id: string; readonly said: Saying; readonly by: string }
+  | { readonly kind: 'queued'; readonly id: string; readonly input: UserMessage; readonly by: string }
   /** Key `attached`: resources sent with the next message. */
   | { readonly kind: 'attached'; readonly copies: readonly AttachedCopy[] }
 

@@ -2,8 +2,8 @@ import { McpError } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
 import type { LayeredConfig, LayerOptions } from '../config/layers.ts'
 import { createHost } from '../host.ts'
+import { modelProviders } from '../models/environment.ts'
 import { blocksOf } from '../models/messages.ts'
-import { modelProviders } from '../models/providers.ts'
 import type { RegistryOptions } from '../servers/install/registry.ts'
 import { fingerprint } from '../shared/fingerprint.ts'
 import { orAborted } from '../shared/signals.ts'
@@ -390,6 +390,8 @@ export class HostService {
     if (source !== undefined) return source
     const [, id] = /^conversation:(.+)$/.exec(name) ?? []
     if (id === undefined) throw new McpError('NOT_FOUND', `There is no topic "${name}".`)
+    // Without a subscriber, the topic of an unknown conversation would never be removed.
+    this.conversations.get(id)
     const conversation: TopicSource<ConversationRow> = {
       rows: () => this.conversations.get(id).topic.rows(),
       follow: (sink) => {

@@ -71,6 +71,11 @@ export async function readSmallFile(file: string, maxBytes: number): Promise<Buf
   return readFile(file)
 }
 
+/** A path with `~` at its start as the home folder. */
+export function expandHome(path: string, home: string): string {
+  return path === '~' || path.startsWith('~/') ? join(home, path.slice(1)) : path
+}
+
 /** Whether a path is the folder or inside it. Both are absolute and normalized. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)

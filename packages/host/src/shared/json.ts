@@ -22,6 +22,17 @@ export function isDeeper(value: unknown, maxDepth: number): boolean {
   return maxDepth === 0 || Object.values(value).some((member) => isDeeper(member, maxDepth - 1))
 }
 
+/** Follows a path of own members and list indexes; undefined where it does not exist. */
+export function valueAt(value: unknown, path: readonly (string | number)[]): unknown {
+  let current = value
+  for (const step of path) {
+    if (Array.isArray(current) && typeof step === 'number') current = current[step]
+    else if (isRecord(current) && Object.hasOwn(current, step)) current = current[step]
+    else return undefined
+  }
+  return current
+}
+
 /** A canonical text: equal for equal JSON values, independent of the order of members. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item ?? null)).join(',')}]`

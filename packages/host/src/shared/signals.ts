@@ -39,3 +39,17 @@ export async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undef
     signal.removeEventListener('abort', abort)
   }
 }
+
+/** Waits so many milliseconds, or until the signal aborts. */
+export function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const finish = (): void => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', finish)
+      resolve()
+    }
+    const timer = setTimeout(finish, ms)
+    if (signal?.aborted) finish()
+    else signal?.addEventListener('abort', finish, { once: true })
+  })
+}

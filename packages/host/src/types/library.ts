@@ -257,8 +257,8 @@ export interface PromptPreview {
   /** The messages from the server, each with its estimated cost; `withheld` says why a model is not given one. */
   readonly messages: readonly (PromptMessage & { readonly tokens: number; readonly withheld?: string })[]
   /** The messages for a conversation, which can be edited and passed to `Conversation.say`. */
-  readonly said: readonly SamplingMessage[]
-  /** Estimated cost of `said`. */
+  readonly input: readonly SamplingMessage[]
+  /** Estimated cost of `input`. */
   readonly tokens: number
 }
 

@@ -45,7 +45,7 @@ export interface ModelWait {
   /** Milliseconds until the retry. */
   readonly forMs: number
   /** Why the request is retried, in words for a person. */
-  readonly why: string
+  readonly reason: string
   /** The number of attempts so far. */
   readonly attempt: number
   /** The maximum number of attempts. */

@@ -28,7 +28,7 @@ export interface RankedModel {
   /** The server's hint that matches its name. */
   hint?: string
   /** The reason for its rank, in words for a person. */
-  why: string
+  reason: string
 }
 
 /** The model chosen for a request, and why. */
@@ -36,7 +36,7 @@ export interface ModelChoice {
   /** The id of the chosen model. */
   model: string
   /** The reason, in words for a person. */
-  why: string
+  reason: string
   /** Every model, the best first. A person may choose another than the first. */
   ranking: readonly RankedModel[]
 }

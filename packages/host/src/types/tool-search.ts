@@ -32,7 +32,7 @@ export interface ToolMeter {
   /** Whether a new conversation would offer search. */
   readonly deferred: boolean
   /** The reason, in one sentence for a person. */
-  readonly why: string
+  readonly reason: string
 }
 
 /** A tool that matches a search. */

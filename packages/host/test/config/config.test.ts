@@ -1,11 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the placeholders are what is tested.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { loadConfig, parseConfig } from '../../src/config/config.ts'
+import { replaceFile } from '../../src/config/edit.ts'
 import { ConfigError } from '../../src/config/reader.ts'
 
 const read = (value: unknown, env: Record<string, string> = {}) => parseConfig(JSON.stringify(value), { env })
@@ -225,6 +226,12 @@ describe('files', () => {
     folder = await mkdtemp(join(tmpdir(), 'jackfield-config-'))
   })
   afterEach(() => rm(folder, { recursive: true }))
+
+  it('leaves no draft of a file that cannot be replaced', async () => {
+    await mkdir(join(folder, 'config.json', 'inside'), { recursive: true })
+    await expect(replaceFile(join(folder, 'config.json'), '{"TOKEN":"secret"}')).rejects.toThrow()
+    expect(await readdir(folder)).toEqual(['config.json'])
+  })
 
   it('reads a file, names it in problems, and never writes it', async () => {
     const file = join(folder, 'mcp.json')

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { DatabaseSync } from 'node:sqlite'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { programFile } from '../../../../test/setup/program-file.ts'
 import { IdleTimer, Traffic } from '../../src/servers/connections/liveness.ts'
 import type { ServerConfig } from '../../src/types/index.ts'
@@ -35,6 +36,47 @@ function lazy(more: Partial<ServerConfig> = {}): { config: ServerConfig; pids: (
 }
 
 describe('a lazy server', () => {
+  it('keeps its lists up to date although they cannot be stored', async () => {
+    const at = folder()
+    const store = join(at, 'store.db')
+    const env = { DEFINITIONS: join(at, 'definitions.json'), LOG: join(at, 'log') }
+    const define = (...names: string[]): void => {
+      const tools = names.map((name) => ({ name, inputSchema: { type: 'object' } }))
+      writeFileSync(env.DEFINITIONS, JSON.stringify({ tools }))
+    }
+    define('reload')
+    const args = [programFile(new URL('../fixtures/definition-server.ts', import.meta.url))]
+    const servers = { s: { command: process.execPath, args, env, lazy: true } }
+    const host = await started({ servers, rules, store, unpinned: ['s'] })
+    const other = new DatabaseSync(store)
+    onTestFinished(() => other.close())
+    other.exec(
+      "CREATE TRIGGER full BEFORE INSERT ON manifests BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+    )
+    const tools = (): string[] => host.tools().map(({ tool }) => tool.name)
+    for (const added of ['one', 'two']) {
+      define('reload', added)
+      await host.call('s__reload', {}, { caller: 'cli' })
+      await until(() => tools().includes(added), added)
+    }
+    expect(host.events).toContainEqual({
+      type: 'warning',
+      server: 's',
+      message: 'Its lists could not be stored: disk is full',
+    })
+    other.exec('DROP TRIGGER full')
+    define('reload', 'three')
+    await host.call('s__reload', {}, { caller: 'cli' })
+    await until(() => tools().includes('three'), 'three')
+    await host.close()
+    const next = await started({
+      servers: { s: { command: process.execPath, args, env, lazy: true } },
+      store,
+    })
+    expect(next.connections.get('s')?.state).toBe('asleep')
+    expect(next.tools().map(({ tool }) => tool.name)).toEqual(['reload', 'three'])
+  })
+
   it('is started once for its lists, and then only for a call', async () => {
     const store = join(folder(), 'store.db')
     const { config, pids } = lazy()

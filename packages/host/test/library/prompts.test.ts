@@ -52,12 +52,12 @@ describe('prompts', () => {
     expect(preview.tokens).toBe(18)
     const model = scripted('m')
     const conversation = createConversation({ host, model })
-    await conversation.say(preview.said)
+    await conversation.say(preview.input)
     expect(model.requests[0]?.messages).toEqual([
       { role: 'user', content: { type: 'text', text: 'Say something warm to Ada' } },
       { role: 'assistant', content: { type: 'text', text: '[resource note://style]\nBe brief' } },
     ])
-    const [opening] = preview.said
+    const [opening] = preview.input
     const edited = { role: 'user' as const, content: { type: 'text' as const, text: 'Shout at Ada' } }
     await conversation.say([edited])
     expect(opening).not.toEqual(edited)

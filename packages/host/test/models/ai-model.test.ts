@@ -119,6 +119,13 @@ describe('failures have a reason and a fix', () => {
     await expect(failed).rejects.toThrow('"load" gave no language model')
   })
 
+  test('a "load" that failed is run again by the next request', async () => {
+    const results = [Promise.reject(new Error('not there yet')), Promise.resolve(JSON.parse('{}'))]
+    const model = aiModel({ id: 'mine/one', load: async () => results.shift() })
+    await expect(model.generate(request())).rejects.toThrow('not there yet')
+    await expect(model.generate(request())).rejects.toThrow('"load" gave no language model')
+  })
+
   test.each([
     [
       401,

@@ -94,7 +94,7 @@ test('a proxy that does not respond is named with its variable, without a retry'
   const waits: string[] = []
   const settings = { OPENAI_COMPATIBLE_BASE_URL: `${url}/v1`, OPENAI_COMPATIBLE_MODEL: 'm' }
   const asking = firstModel({ ...settings, http_proxy: 'http://127.0.0.1:9' }).generate(
-    request({ onWait: ({ why }) => waits.push(why) }),
+    request({ onWait: ({ reason }) => waits.push(reason) }),
   )
   await expect(asking).rejects.toMatchObject({
     kind: 'unavailable',

@@ -131,7 +131,7 @@ describe.each(Object.entries(providers))('%s', (_, { env, text, stream, limited,
     const { reply, waits } = ask(firstModel(env(server)))
     expect(await reply).toMatchObject({ content: [{ text: 'Hi.' }] })
     expect(waits).toMatchObject([{ forMs: 0, attempt: 1, attempts: 4 }])
-    expect(waits[0]?.why).toMatch(/over its limit \(HTTP 429\).*Slow down/)
+    expect(waits[0]?.reason).toMatch(/over its limit \(HTTP 429\).*Slow down/)
   })
 
   test('is not awaited longer than a minute', async () => {

@@ -37,14 +37,14 @@ describe('the model for a request', () => {
       'anthropic/claude-sonnet',
       "none of the server's hints (gemini, nova) matches a model, and it is the first of your models",
     ],
-  ])('by the hints %j is %s', (hints, model, why) => {
-    expect(chosen(...hints)).toMatchObject({ model, why })
+  ])('by the hints %j is %s', (hints, model, reason) => {
+    expect(chosen(...hints)).toMatchObject({ model, reason })
   })
 
   it("is the best by the server's priorities, with rough ranks for models without settings", () => {
     expect(chooseModel(models, { intelligencePriority: 1 })).toMatchObject({
       model: 'anthropic/claude-sonnet',
-      why: 'it scores best (0.75) for intelligence 1',
+      reason: 'it scores best (0.75) for intelligence 1',
     })
     expect(chooseModel(models, { speedPriority: 1, costPriority: 0.5 }).model).toBe('openai/gpt-mini')
     expect(chooseModel(models, { costPriority: 1 }).model).toBe('ollama/llama')
@@ -68,7 +68,8 @@ describe('the model for a request', () => {
     const choice = chooseModel(models, { hints: [{ name: 'gpt' }] }, { facts, tokens: 2_000 })
     expect(choice).toMatchObject({
       model: 'anthropic/claude-sonnet',
-      why: "the models that match the server's hints have too small a context, and it is the first of your models",
+      reason:
+        "the models that match the server's hints have too small a context, and it is the first of your models",
     })
     expect(choice.ranking.at(-1)).toMatchObject({ model: 'openai/gpt-mini', hint: 'gpt' })
   })

@@ -170,10 +170,10 @@ describe('a budget', () => {
 
   it('of money without review requires a price, and asks once it is spent', () => {
     const { admit, tally } = limiter({ ...often, autoCostPerDay: 1 })
-    expect(admit(10).passes()).toEqual({ why: 'the model has no price' })
+    expect(admit(10).passes()).toEqual({ reason: 'the model has no price' })
     const use = admit(10, { cost: 0.7 })
     expect(use.passes()).toEqual({ left: 19_990 })
-    expect(admit(10, { cost: 0.4 }).passes()).toEqual({ why: '1 EUR in 24 hours pass without asking' })
+    expect(admit(10, { cost: 0.4 }).passes()).toEqual({ reason: '1 EUR in 24 hours pass without asking' })
     use.spend({ tokens: 10, money: { cost: 0.5, currency: 'EUR' } })
     expect(admit(10, { cost: 0.4 }).passes()).toHaveProperty('left')
     expect(tally().autoCost).toEqual({ EUR: 0.9 })

@@ -37,7 +37,7 @@ describe.each(eras)('sampling (%s)', (era) => {
       {
         kind: 'sampling-request',
         params: request,
-        choice: { model: 'test/one', why: 'it is the first of your models' },
+        choice: { model: 'test/one', reason: 'it is the first of your models' },
         cause: { server: 's', tool: 'sample', caller: 'cli', arguments: { params: request } },
       },
       { kind: 'sampling-result', params: request, result: { content: { type: 'text', text: 'Paris' } } },
@@ -55,7 +55,7 @@ describe.each(eras)('sampling (%s)', (era) => {
     talk.model = scripted('test/second')
     expect(await answeredBy()).toBe('test/second')
     expect(surface.asked[0]).toMatchObject({
-      choice: { model: 'test/second', why: 'it is the model of your conversation' },
+      choice: { model: 'test/second', reason: 'it is the model of your conversation' },
     })
     expect(await answeredBy({ hints: [{ name: 'first' }] })).toBe('test/first')
     expect(await answeredBy({}, 'another conversation')).toBe('test/first')

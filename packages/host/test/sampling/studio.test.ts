@@ -28,10 +28,10 @@ describe.each(eras)('the review of a request (%s)', (era) => {
       params,
       choice: {
         model: 'b/small',
-        why: 'it scores best (0.93) for cost 0.9, intelligence 0.1',
+        reason: 'it scores best (0.93) for cost 0.9, intelligence 0.1',
         ranking: [
           { model: 'b/small' },
-          { model: 'a/large', why: 'cost 0.00, speed 0.20, intelligence 0.90' },
+          { model: 'a/large', reason: 'cost 0.00, speed 0.20, intelligence 0.90' },
         ],
       },
       redactions: [{ rule: 'api-key', count: 1, at: ['systemPrompt'] }],
@@ -72,7 +72,7 @@ describe.each(eras)('the review of a request (%s)', (era) => {
       tools,
       toolChoice: 'none',
     })
-    expect(surface.asked[1]).toMatchObject({ choice: { model: 'b/small', why: 'you chose it' } })
+    expect(surface.asked[1]).toMatchObject({ choice: { model: 'b/small', reason: 'you chose it' } })
   })
 
   it.each<[string, Partial<Extract<HostAnswers['sampling-request'], { verdict: 'allow' }>>, string]>([
@@ -125,7 +125,7 @@ describe.each(eras)('the review of a result (%s)', (era) => {
       { result: { content: { text: 'first' } }, choice: { model: 'a' } },
       {
         result: { content: { text: 'second' } },
-        choice: { model: 'b', why: 'you chose it' },
+        choice: { model: 'b', reason: 'you chose it' },
         earlier: [
           { model: 'a', result: { content: { text: 'first' } } },
           { model: 'a', result: { content: { text: 'first' } } },

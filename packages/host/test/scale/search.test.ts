@@ -140,7 +140,7 @@ describe('the token meter', () => {
   test('counts every server and tool, the largest first, with the reason for search', () => {
     const meter = scale.meter()
     expect(meter).toMatchObject({ tools: 500, deferred: true, contextTokens: 128_000 })
-    expect(meter.why).toContain('500 tools, more than the 40')
+    expect(meter.reason).toContain('500 tools, more than the 40')
     expect(meter.servers).toHaveLength(20)
     const sums = meter.servers.map(({ tools }) => tools.reduce((sum, { tokens }) => sum + tokens, 0))
     expect(meter.servers.map(({ tokens }) => tokens)).toEqual(sums)
@@ -157,6 +157,6 @@ describe('the token meter', () => {
   ])('%i tools in a context of %i', (count, contextTokens, deferred, why) => {
     const meter = createToolSearch(() => corpusTools.slice(0, count)).meter({ contextTokens })
     expect(meter.deferred).toBe(deferred)
-    expect(meter.why).toContain(why)
+    expect(meter.reason).toContain(why)
   })
 })

@@ -12,10 +12,10 @@ describe('a conversation', () => {
     const [one, other] = [await client('one'), await client('other')]
     const id = await one.call('conversations.open', {})
     const [here, there] = [conversationOf(one, id), conversationOf(other, id)]
-    expect(await one.call('conversations.say', { id, said: { text: 'Hello' } })).toMatchObject({
+    expect(await one.call('conversations.say', { id, input: { text: 'Hello' } })).toMatchObject({
       text: 'A rather long reply.',
     })
-    await other.call('conversations.say', { id, said: { text: 'And again' } })
+    await other.call('conversations.say', { id, input: { text: 'And again' } })
     const settled = (view: ReturnType<typeof conversationOf>): boolean =>
       view.rows().filter((row) => row.kind === 'entry' && row.entry.kind === 'message').length === 4
     await until(() => settled(here) && settled(there), 'both replies')
@@ -23,6 +23,16 @@ describe('a conversation', () => {
     const fresh = conversationOf(await client('third'), id)
     await until(() => settled(fresh), 'the view of a client that came later')
     expect(new Map(fresh.view())).toEqual(new Map(here.view()))
+  })
+
+  test('has no topic if it does not exist', async () => {
+    const { service, client } = await rig()
+    expect(() => service.topic('conversation:none')).toThrow('There is no conversation "none"')
+    const one = await client('one')
+    const ended = await new Promise<Error>((resolve) =>
+      one.subscribe('conversation:none', { rows: () => {}, ended: resolve }),
+    )
+    expect(ended).toMatchObject({ code: 'NOT_FOUND' })
   })
 
   test('queues messages during an answer, and stops', async () => {
@@ -41,9 +51,9 @@ describe('a conversation', () => {
     const one = await client('one')
     const id = await one.call('conversations.open', {})
     const view = conversationOf(one, id)
-    const first = one.call('conversations.say', { id, said: { text: 'first' } })
+    const first = one.call('conversations.say', { id, input: { text: 'first' } })
     await until(() => view.rows().some((row) => row.kind === 'info' && row.state === 'answering'), 'the turn')
-    const second = one.call('conversations.say', { id, said: { text: 'second' } })
+    const second = one.call('conversations.say', { id, input: { text: 'second' } })
     await until(() => view.rows().some((row) => row.kind === 'queued'), 'the queue')
     release()
     expect(await first).toMatchObject({ text: 'ok' })
@@ -56,6 +66,37 @@ describe('a conversation', () => {
     expect(await second).toMatchObject({ stopReason: 'cancelled' })
   })
 
+  test('answers a message that was sent during a summary', async () => {
+    const replies: (() => void)[] = []
+    const model = {
+      ...scripted('m'),
+      async generate() {
+        await new Promise<void>((resolve) => replies.push(resolve))
+        return { content: { type: 'text' as const, text: 'ok' }, stopReason: 'endTurn' as const, model: 'm' }
+      },
+    }
+    const { client } = await rig({ models: [model] })
+    const one = await client('one')
+    const id = await one.call('conversations.open', {})
+    const view = conversationOf(one, id)
+    const reply = async (nth: number): Promise<void> => {
+      await until(() => replies.length === nth, `request ${nth}`)
+      replies[nth - 1]?.()
+    }
+    const first = one.call('conversations.say', { id, input: { text: 'first' } })
+    await reply(1)
+    await first
+    const summary = one.call('conversations.summarize', { id })
+    await until(() => replies.length === 2, 'the request for a summary')
+    const second = one.call('conversations.say', { id, input: { text: 'second' } })
+    await until(() => view.rows().some((row) => row.kind === 'queued'), 'the queue')
+    await reply(2)
+    expect(await summary).toBe('ok')
+    await reply(3)
+    expect(await second).toMatchObject({ text: 'ok' })
+    expect(view.rows().some((row) => row.kind === 'queued')).toBe(false)
+  })
+
   test('shows entries added by another program on the same store', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'jackfield-service-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -65,11 +106,11 @@ describe('a conversation', () => {
     const [one, other] = [await first.client('one'), await second.client('other')]
     const id = await one.call('conversations.open', {})
     const view = conversationOf(one, id)
-    await one.call('conversations.say', { id, said: { text: 'Hello' } })
+    await one.call('conversations.say', { id, input: { text: 'Hello' } })
     await other.call('conversations.open', { id })
-    await other.call('conversations.say', { id, said: { text: 'Hello from elsewhere' } })
+    await other.call('conversations.say', { id, input: { text: 'Hello from elsewhere' } })
     await until(() => JSON.stringify(view.rows()).includes('from the second'), 'the other reply')
-    expect(await one.call('conversations.say', { id, said: { text: 'Go on' } })).toMatchObject({
+    expect(await one.call('conversations.say', { id, input: { text: 'Go on' } })).toMatchObject({
       text: 'from the first',
     })
   })
@@ -86,7 +127,7 @@ describe("a terminal's data of a conversation", () => {
     const id = await one.call('conversations.open', {})
     const view = conversationOf(one, id)
     const call = (name: string) => view.rows().find((row) => row.kind === 'call' && row.name === name)
-    const said = one.call('conversations.say', { id, said: { text: 'Go' }, message: 'mine' })
+    const said = one.call('conversations.say', { id, input: { text: 'Go' }, message: 'mine' })
     await until(() => call('s__slow')?.kind === 'call', 'the second call')
     await until(
       () => view.rows().some((row) => row.kind === 'call' && (row.progress?.progress ?? 0) > 0),
@@ -123,7 +164,7 @@ describe("a terminal's data of a conversation", () => {
         seen.push(`${view.has('partial') ? 'partial' : ''}${hasReply ? 'reply' : ''}`)
       },
     })
-    await one.call('conversations.say', { id, said: { text: 'Hello' } })
+    await one.call('conversations.say', { id, input: { text: 'Hello' } })
     await until(() => seen.includes('reply'), 'the reply')
     // A reply takes the place of its text in one change: a screen never shows both, or neither.
     expect(seen).not.toContain('partialreply')
@@ -136,8 +177,8 @@ describe("a terminal's data of a conversation", () => {
     const { client } = await rig({ models: [scripted('m', 'ok')] })
     const one = await client('one')
     const id = await one.call('conversations.open', {})
-    const first = one.call('conversations.say', { id, said: { text: 'first' } })
-    const second = one.call('conversations.say', { id, said: { text: 'second' }, message: 'mine' })
+    const first = one.call('conversations.say', { id, input: { text: 'first' } })
+    const second = one.call('conversations.say', { id, input: { text: 'second' }, message: 'mine' })
     expect(await one.call('conversations.unqueue', { id, message: 'mine' })).toBe(true)
     expect(await second).toBeNull()
     expect(await first).toMatchObject({ text: 'ok' })
@@ -164,7 +205,7 @@ describe("a terminal's data of a conversation", () => {
     const id = await one.call('conversations.open', { context: false })
     await one.call('library.attach', { conversation: id, refs: [{ server: 's', uri: 'note:/chosen' }] })
     await one.call('library.include', { conversation: id })
-    await one.call('conversations.say', { id, said: { text: 'Read these' } })
+    await one.call('conversations.say', { id, input: { text: 'Read these' } })
     const messages = service.host.conversations
       .entries(id)
       .flatMap((entry) => (entry.kind === 'message' ? [entry] : []))

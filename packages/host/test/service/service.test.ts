@@ -431,7 +431,7 @@ describe('a connection', () => {
     })
     await client.ready()
     const id = await client.call('conversations.open', {})
-    const said = client.call('conversations.say', { id, said: { text: 'Hello' } })
+    const said = client.call('conversations.say', { id, input: { text: 'Hello' } })
     await until(() => asked.service.conversations.busy, 'the turn')
     channels[0]?.close('lost')
     await until(() => known.length === 2, 'the return to the same host')

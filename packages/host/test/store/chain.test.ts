@@ -79,7 +79,7 @@ describe('the chain over the activity log', () => {
     ['a result', "UPDATE activity_end SET detail = '{}' WHERE activity = 2", 4, 2],
     [
       'the hash of a link',
-      "UPDATE activity_chain SET hash = replace(hash, 'a', 'b') WHERE position = 3",
+      "UPDATE activity_chain SET hash = (hash GLOB '0*') || substr(hash, 2) WHERE position = 3",
       3,
       2,
     ],

@@ -227,7 +227,9 @@ describe('the store file', () => {
         VALUES (7, '2027-01-01T00:00:00.000Z', 'call', 's', 's: x', '{"tool":"x"}');
       INSERT INTO activity_queue (activity, outcome, duration_ms, detail) VALUES (7, 'ok', 1.5, '{"result":1}');
       INSERT INTO inbox (id, server, question, state, at)
-        VALUES ('q', 's', '{"kind":"install","id":"q","cause":{"server":"s"}}', 'open', '2027-01-01T00:00:00.000Z')`)
+        VALUES ('q', 's', '{"kind":"install","id":"q","cause":{"server":"s"}}', 'open', '2027-01-01T00:00:00.000Z'),
+        ('r', 's', '{"kind":"sampling-request","id":"r","choice":{"model":"a","why":"best","ranking":[{"model":"a","why":"fast"},{"model":"b","why":"slow"}]}}',
+          'open', '2027-01-01T00:00:00.000Z')`)
     raw.close()
     const store = openStore(file)
     expect(store.activity.list()).toMatchObject([
@@ -235,6 +237,18 @@ describe('the store file', () => {
     ])
     expect(store.activity.begin(start)).toBe(8)
     expect(store.inbox.get('q')?.question.kind).toBe('start')
+    expect(store.inbox.get('r')?.question).toEqual({
+      kind: 'sampling-request',
+      id: 'r',
+      choice: {
+        model: 'a',
+        reason: 'best',
+        ranking: [
+          { model: 'a', reason: 'fast' },
+          { model: 'b', reason: 'slow' },
+        ],
+      },
+    })
     expect(store.activity.verify().sound).toBe(true)
     store.close()
   })

@@ -346,7 +346,7 @@ describe('a session of a user', () => {
     await Promise.all([one.ready(), other.ready()])
     expect(rig.hosts.toSorted()).toEqual(['ann', 'bob'])
     const id = await one.call('conversations.open', {})
-    await one.call('conversations.say', { id, said: { text: 'Hello' } })
+    await one.call('conversations.say', { id, input: { text: 'Hello' } })
     expect((await one.call('conversations.list', {})).map((row) => row.id)).toEqual([id])
     expect(await other.call('conversations.list', {})).toEqual([])
     expect(rig.services.get('ann')?.clients()).toEqual(['web · a browser'])

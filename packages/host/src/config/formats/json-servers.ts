@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import { isRecord, type JsonRecord, valueAt } from '../../shared/json.ts'
 import type { ConfigInput } from '../../types/index.ts'
 import type { Draft } from '../draft.ts'
 import type { Path } from '../reader.ts'
@@ -80,8 +80,7 @@ function isVsCodeSettings(document: JsonRecord): boolean {
 function settingsOf(document: JsonRecord): [JsonRecord, Path] {
   const places: Path[] = [['mcp'], ['customizations', 'vscode', 'mcp']]
   for (const path of places) {
-    let value: unknown = document
-    for (const step of path) value = isRecord(value) ? value[String(step)] : undefined
+    const value = valueAt(document, path)
     if (isRecord(value) && isRecord(value['servers'])) return [value, path]
   }
   return [{}, []]

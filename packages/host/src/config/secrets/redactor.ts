@@ -140,10 +140,10 @@ export function createSecretRedactor(): SecretRedactor {
       let pending = ''
       return {
         push(piece) {
-          const restoredText = text(pending + piece)
-          const held = openTailLength(restoredText)
-          pending = restoredText.slice(restoredText.length - held)
-          return restoredText.slice(0, restoredText.length - held)
+          const redactedText = text(pending + piece)
+          const held = openTailLength(redactedText)
+          pending = redactedText.slice(redactedText.length - held)
+          return redactedText.slice(0, redactedText.length - held)
         },
         end() {
           const rest = pending

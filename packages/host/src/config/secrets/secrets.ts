@@ -8,7 +8,7 @@ import { FixableError, fixesOf } from '../../shared/failures.ts'
 import { readSmallFile } from '../../shared/files.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { ConfigInput, MissingInput, SecretStore, Secrets, ServerConfig } from '../../types/index.ts'
-import { serverProblems } from '../server-entry.ts'
+import { serverProblems, textsOf } from '../server-entry.ts'
 import {
   type ConfigEnvironment,
   folderText,
@@ -325,7 +325,8 @@ export function learnSecrets(config: ServerConfig, redactor: SecretRedactor): vo
 export function learnVariables(config: ServerConfig, env: ConfigEnvironment, redactor: SecretRedactor): void {
   learnSecrets(config, redactor)
   if (config.from === undefined) return
-  for (const { name, text } of textsOf(config)) {
+  for (const { field, text } of textsOf(config)) {
+    const name = String(field.at(-1))
     const read = partsOf(text)
     if ('problem' in read) continue
     let fullText: string | undefined = ''
@@ -339,23 +340,6 @@ export function learnVariables(config: ServerConfig, env: ConfigEnvironment, red
     }
     if (fullText !== undefined && isSecretName(name)) redactor.add(withoutScheme(fullText), name)
   }
-}
-
-/** Every text of a configuration that may contain variables, with its member name. */
-function textsOf(config: ServerConfig): { name: string; text: string }[] {
-  const members =
-    'url' in config
-      ? [
-          ...Object.entries(config.headers ?? {}),
-          ['url', config.url] as const,
-          ...(config.auth ? Object.entries(config.auth) : []),
-        ]
-      : [
-          ...Object.entries(config.env ?? {}),
-          ...(config.args ?? []).map((text) => ['args', text] as const),
-          ['command', config.command] as const,
-        ]
-  return members.flatMap(([name, text]) => (typeof text === 'string' ? [{ name, text }] : []))
 }
 
 function secretTexts(config: ServerConfig): { name: string; text: string }[] {

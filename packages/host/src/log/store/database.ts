@@ -7,7 +7,7 @@ import { formMigration } from './answer-tables.ts'
 import { appMigration } from './app-table.ts'
 import { atomically } from './chain.ts'
 import { conversationMigration } from './conversation-table.ts'
-import { sealedMigration, startMigration } from './inbox-tables.ts'
+import { choiceReasonMigration, sealedMigration, startMigration } from './inbox-tables.ts'
 import { logQueueMigration, rowIdsMigration } from './log-writer.ts'
 import { runningFolder } from './owners.ts'
 import { createTextIndex, hasTextIndex, resourceTextMigration } from './resource-text-table.ts'
@@ -166,6 +166,7 @@ const migrations: readonly string[] = [
   appMigration,
   rowIdsMigration,
   startMigration,
+  choiceReasonMigration,
 ]
 
 /** Milliseconds for which statements wait for other programs. */

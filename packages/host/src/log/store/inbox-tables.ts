@@ -334,3 +334,14 @@ function toCall(row: Record<string, unknown>): SuspendedCall {
 export const startMigration: string = `
   UPDATE inbox SET question = json_set(question, '$.kind', 'start') WHERE json_extract(question, '$.kind') = 'install';
 `
+
+/** `reason` of the models of a sampling question was `why` in earlier versions. */
+export const choiceReasonMigration: string = `
+  UPDATE inbox SET question = json_set(json_remove(question, '$.choice.why'),
+    '$.choice.reason', json_extract(question, '$.choice.why'),
+    '$.choice.ranking', json((
+      SELECT json_group_array(json_set(json_remove(value, '$.why'), '$.reason', json_extract(value, '$.why')))
+      FROM json_each(question, '$.choice.ranking')
+    )))
+  WHERE json_type(question, '$.choice.why') = 'text';
+`

@@ -309,8 +309,8 @@ export function createConversation(options: ConversationOptions): Conversation {
 
   /** Adds the results that arrived after the turn of their call to the transcript. */
   function storeLateResults(): void {
-    for (let nextModel = pendingResults[0]; nextModel !== undefined; nextModel = pendingResults[0]) {
-      transcript.addHostMessage(nextModel)
+    for (let message = pendingResults[0]; message !== undefined; message = pendingResults[0]) {
+      transcript.addHostMessage(message)
       pendingResults.shift()
     }
   }
@@ -337,23 +337,23 @@ export function createConversation(options: ConversationOptions): Conversation {
     options: SayOptions,
     tally: Tally,
   ): Promise<number> {
-    let outcome = 0
+    let done = 0
     let limitMessage: string | undefined
     try {
       for (const use of uses) {
         options.signal?.throwIfAborted()
-        limitMessage = limitReached(outcome, tally)
-        if (limitMessage !== undefined) return uses.length - outcome
+        limitMessage = limitReached(done, tally)
+        if (limitMessage !== undefined) return uses.length - done
         const rawArguments = Object.hasOwn(unreadable, use.id) ? unreadable[use.id] : undefined
         await runCall(use, rawArguments, cause, options, tally)
-        outcome += 1
+        done += 1
       }
       return 0
     } finally {
-      const endEvent =
+      const ending =
         options.signal?.aborted === true ? 'The user stopped this turn' : 'This turn ended with an error'
-      const reason = failure(limitMessage ?? `${endEvent}; the call has no result.`)
-      for (const use of uses.slice(outcome)) transcript.addResult(toolResult(use, reason))
+      const reason = failure(limitMessage ?? `${ending}; the call has no result.`)
+      for (const use of uses.slice(done)) transcript.addResult(toolResult(use, reason))
     }
   }
 
@@ -387,7 +387,7 @@ export function createConversation(options: ConversationOptions): Conversation {
       const callsNotRun = await runCalls(uses, reply.unreadable ?? {}, row, options, tally)
       storeLateResults()
       const notice = offer.update(model)
-      if (notice !== undefined) transcript.addHostText(notice)
+      if (notice !== undefined) transcript.addHostMessage(userText(notice))
       if (callsNotRun > 0) return { ...end('maxCalls'), callsNotRun }
       if (tally.rounds >= maxTurns) return end('maxTurns')
     }

@@ -13,7 +13,7 @@ const names = { search: 'search_tools', inspect: 'inspect_tool', call: 'call_too
 export function searchTools(tools: readonly CatalogTool[]): ModelTool[] {
   const servers = [...Map.groupBy(tools, ({ server }) => server)]
     .slice(0, limits.servers)
-    .map(([server, searchToolNames]) => `${server} (${searchToolNames.length})`)
+    .map(([server, entries]) => `${server} (${entries.length})`)
   return [
     {
       name: names.search,

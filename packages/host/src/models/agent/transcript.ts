@@ -120,11 +120,7 @@ export class Transcript {
     this.#add({ kind: 'result', result, ...(activity !== undefined && { activity }) })
   }
 
-  addHostText(text: string): void {
-    this.#add({ kind: 'message', by: 'host', message: userText(text) })
-  }
-
-  /** A host message to the model with content other than text. */
+  /** A message of the host to the model. */
   addHostMessage(message: SamplingMessage): void {
     this.#add({ kind: 'message', by: 'host', message })
   }

@@ -113,12 +113,12 @@ export async function callVirtual(
 function readStored(host: Host, conversation: string, args: Record<string, unknown>): CallToolResult {
   const { id, path, from, characters } = args
   if (typeof id !== 'string') return failure('read_result needs "id", as the cut result says it.')
-  const isWanted = typeof characters === 'number' ? characters : readCharacters.usual
+  const wanted = typeof characters === 'number' ? characters : readCharacters.usual
   try {
     const part = host.results.read(
       id,
       {
-        characters: Math.min(isWanted, readCharacters.most),
+        characters: Math.min(wanted, readCharacters.most),
         ...(typeof path === 'string' && { path }),
         ...(typeof from === 'number' && { from }),
       },

@@ -59,13 +59,13 @@ export async function runInSandbox(
     startedAt = performance.now()
     try {
       step()
-      for (let details = true; details && !isCpuExhausted && !hasEnded; ) {
+      for (let hasJobs = true; hasJobs && !isCpuExhausted && !hasEnded; ) {
         const jobs = runtime.executePendingJobs()
         if (jobs.error) {
           failWith(vm, jobs.error)
           break
         }
-        details = jobs.value > 0
+        hasJobs = jobs.value > 0
       }
     } catch (error) {
       reportError(error instanceof Error ? error.message : String(error))

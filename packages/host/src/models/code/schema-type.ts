@@ -1,4 +1,4 @@
-import { isRecord, type JsonRecord } from '../../shared/json.ts'
+import { isRecord, type JsonRecord, valueAt } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
 import type { CatalogTool } from '../../types/index.ts'
 
@@ -158,13 +158,11 @@ function union(types: readonly string[]): string {
 /** The target of a reference inside the schema. */
 function resolveReference(root: unknown, reference: string): unknown {
   if (!reference.startsWith('#/')) return reference === '#' ? root : undefined
-  let resolvedSchema = root
-  for (const part of reference.slice(2).split('/')) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
-    resolvedSchema =
-      isRecord(resolvedSchema) && Object.hasOwn(resolvedSchema, name) ? resolvedSchema[name] : undefined
-  }
-  return resolvedSchema
+  const path = reference.slice(2).split('/')
+  return valueAt(
+    root,
+    path.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
+  )
 }
 
 const apiTypes = `/** The result of a tool. A tool that fails, or that policy or the person refused, throws an Error. */
@@ -193,8 +191,8 @@ declare const console: { log(...values: unknown[]): void }`
 /** The API of a program as TypeScript: the common part, then every tool as a function. */
 export function declarations(tools: readonly CatalogTool[]): string {
   const servers = Map.groupBy(tools, ({ server }) => server)
-  const members = [...servers].map(([server, ownType]) => {
-    const functions = ownType.map((entry) => declaration(entry, '    '))
+  const members = [...servers].map(([server, entries]) => {
+    const functions = entries.map((entry) => declaration(entry, '    '))
     return `  ${memberName(server)}: {\n${functions.join('\n')}\n  }`
   })
   return `${apiTypes}\n\ndeclare const servers: {\n${members.join('\n')}\n}\n`

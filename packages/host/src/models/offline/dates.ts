@@ -108,10 +108,10 @@ export function withoutStart(text: string): string {
 }
 
 /** Parses a count: digits, a word, or "a". */
-export function numberOf(qualifierWord: string): number {
-  const spelled = numbers.indexOf(qualifierWord.toLowerCase())
+export function numberOf(word: string): number {
+  const spelled = numbers.indexOf(word.toLowerCase())
   if (spelled !== -1) return spelled
-  return /^an?$/i.test(qualifierWord) ? 1 : Number(qualifierWord)
+  return /^an?$/i.test(word) ? 1 : Number(word)
 }
 
 /** The day a number of days after a date. */
@@ -306,9 +306,9 @@ function vagueSpan(text: string, today: Date): Span | undefined {
     return vague(matchedText, dateOf(today.getUTCFullYear(), today.getUTCMonth() + 2, dayIn(partOfPeriod)))
   }
   for (const match of text.matchAll(dayOfMonth)) {
-    const weekdayIndex = Number(match[1])
+    const day = Number(match[1])
     for (let daysAhead = 1; daysAhead <= 3; daysAhead += 1) {
-      const date = dateOf(today.getUTCFullYear(), today.getUTCMonth() + daysAhead, weekdayIndex)
+      const date = dateOf(today.getUTCFullYear(), today.getUTCMonth() + daysAhead, day)
       if (isValidDate(date) && date > now) return vague(match[0], date)
     }
   }

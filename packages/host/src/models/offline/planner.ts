@@ -1,6 +1,6 @@
 import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
-import { parsed } from '../../shared/json.ts'
+import { parsed, valueAt } from '../../shared/json.ts'
 import type { ModelRequest } from '../../types/index.ts'
 import { blocksOf, blockText } from '../messages.ts'
 import { addDays, isoDay } from './dates.ts'
@@ -146,12 +146,12 @@ function missingDetailsText(trip: Trip, today: string): string {
     trip.start === undefined ? `on ${addDays(today, 60)}` : undefined,
     trip.book && trip.end === undefined ? 'for 7 days' : undefined,
   ].filter((part) => part !== undefined)
-  const parameterNames = [
+  const known = [
     ...(trip.destination === undefined ? [] : [`to ${trip.destination}`]),
     ...(trip.start === undefined ? [] : [`on ${trip.start}`]),
   ]
   return [
-    ...(parameterNames.length === 0 ? [] : [`A trip ${parameterNames.join(' ')}${assumptionText(trip)}.`]),
+    ...(known.length === 0 ? [] : [`A trip ${known.join(' ')}${assumptionText(trip)}.`]),
     `Please tell me ${questions.join(', and ')}.`,
     ...(example.length === 0 ? [] : [`For example: "${example.join(' ')}".`]),
   ].join(' ')
@@ -394,8 +394,8 @@ function callsSince(messages: readonly SamplingMessage[], from: number): Complet
 
 /** A tool's own name: the part after the server prefix in `server__tool`. */
 function baseName(name: string): string {
-  const valueAt = name.indexOf('__')
-  return valueAt === -1 ? name : name.slice(valueAt + 2)
+  const separator = name.indexOf('__')
+  return separator === -1 ? name : name.slice(separator + 2)
 }
 
 /** The last text that is a JSON object or array. */
@@ -407,18 +407,8 @@ function jsonIn(texts: readonly string[]): unknown {
   return undefined
 }
 
-/** Follows a path into a value; undefined if it does not exist. */
-export function valueAt(value: unknown, ...path: (string | number)[]): unknown {
-  let current = value
-  for (const name of path) {
-    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, name)) return undefined
-    current = Object.entries(current).find(([key]) => key === String(name))?.[1]
-  }
-  return current
-}
-
 /** The text at a path in a value. */
 function textAt(value: unknown, ...path: (string | number)[]): string | undefined {
-  const member = valueAt(value, ...path)
+  const member = valueAt(value, path)
   return typeof member === 'string' ? member : typeof member === 'number' ? String(member) : undefined
 }

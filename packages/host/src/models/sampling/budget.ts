@@ -101,20 +101,20 @@ export class Spending {
   }
 
   /** Counts the request as one without review: returns the tokens left for such requests, or the reason why it needs a review. */
-  passes(): { left: number } | { why: string } {
+  passes(): { left: number } | { reason: string } {
     if (this.#auto) return { left: 0 }
     const { server, limits } = this.#use
     return this.#table.alone(() => {
       const tally = this.#table.tally(server, this.#now())
       const remainingTokens = limits.autoTokensPerDay - tally.autoTokens - this.#reserved.tokens
       if (remainingTokens < 0)
-        return { why: `${limits.autoTokensPerDay} tokens in 24 hours pass without asking` }
+        return { reason: `${limits.autoTokensPerDay} tokens in 24 hours pass without asking` }
       const { autoCostPerDay: maxCost } = limits
       if (maxCost !== undefined) {
         const { cost } = this.#reserved
-        if (cost === undefined) return { why: 'the model has no price' }
+        if (cost === undefined) return { reason: 'the model has no price' }
         if ((tally.autoCost[cost.currency] ?? 0) + cost.cost > maxCost) {
-          return { why: `${maxCost} ${cost.currency} in 24 hours pass without asking` }
+          return { reason: `${maxCost} ${cost.currency} in 24 hours pass without asking` }
         }
       }
       this.#auto = true
@@ -219,10 +219,7 @@ export function requestTokens({
   messages,
   tools,
 }: Pick<CreateMessageParams, 'systemPrompt' | 'messages' | 'tools'>): number {
-  const messageTokens = messages.reduce(
-    (addUsage, message) => addUsage + tokensPerMessage + replyTokens(message),
-    0,
-  )
+  const messageTokens = messages.reduce((sum, message) => sum + tokensPerMessage + replyTokens(message), 0)
   const offered = tools === undefined ? 0 : textTokens(JSON.stringify(tools))
   return (
     messageTokens + offered + (systemPrompt === undefined ? 0 : textTokens(systemPrompt) + tokensPerMessage)
@@ -231,7 +228,7 @@ export function requestTokens({
 
 /** Tokens of the content of a message or reply, estimated in the same way if its model does not report them. */
 export function replyTokens({ content }: Pick<ModelReply, 'content'>): number {
-  return blocksOf(content).reduce((addUsage, block) => addUsage + blockTokens(block), 0)
+  return blocksOf(content).reduce((sum, block) => sum + blockTokens(block), 0)
 }
 
 function blockTokens(block: SamplingContent): number {

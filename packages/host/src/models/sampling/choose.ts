@@ -39,9 +39,7 @@ export function chooseModel(
   const hints = hintsOf(preferences)
   const matchesHintOf = (model: Candidate, hint: string): boolean =>
     matchesHint(model.id, factsOf(model, needs)?.name, hint.toLowerCase())
-  const hint = hints.find((weightedPriorities) =>
-    models.some((model) => matchesHintOf(model, weightedPriorities)),
-  )
+  const hint = hints.find((candidate) => models.some((model) => matchesHintOf(model, candidate)))
   const traits = traitsOf(models, needs)
   const weights = weightsOf(preferences)
   const ranked = models.map((model, order) => {
@@ -63,19 +61,19 @@ export function chooseModel(
         : []),
       priorities.map((name) => `${name} ${traitValues[name].toFixed(2)}`).join(', '),
     ].join('; ')
-    const row: RankedModel = { model: model.id, score, ...(isHinted && { hint }), why: reason }
+    const row: RankedModel = { model: model.id, score, ...(isHinted && { hint }), reason }
     return { row, places: sortKey }
   })
   ranked.sort((a, b) => compareSortKeys(a.places, b.places))
   const ranking = ranked.map(({ row }) => row)
   const [best] = ranking
   if (best === undefined) throw new McpError('INVALID', 'There is no model to choose from')
-  return { model: best.model, why: choiceReason(best, ranking, hints, weights, needs.chosen), ranking }
+  return { model: best.model, reason: choiceReason(best, ranking, hints, weights, needs.chosen), ranking }
 }
 
 /** The same ranking with another model first, because the user chose it. */
 export function chosenByPerson(choice: ModelChoice, model: string): ModelChoice {
-  return model === choice.model ? choice : { ...choice, model, why: 'you chose it' }
+  return model === choice.model ? choice : { ...choice, model, reason: 'you chose it' }
 }
 
 /** A provider's name is no part of its models' names: `llama` matches no other model of `ollama`. */

@@ -5,6 +5,7 @@ import type { QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { ActivityLog, OpenRow, Recorder } from '../../log/store/activity-log.ts'
 import type { SamplingTable } from '../../log/store/sampling-table.ts'
 import type { JsonRecord } from '../../shared/json.ts'
+import { orAborted } from '../../shared/signals.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type {
   Cause,
@@ -77,23 +78,12 @@ export async function runStep<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   try {
-    return await untilAborted(work, signal)
+    signal.throwIfAborted()
+    return await orAborted(work(signal), signal)
   } catch (error) {
     step.close(signal.aborted ? 'withdrawn' : 'error', { reason: reasonOf(error) })
     throw error
   }
-}
-
-function untilAborted<T>(work: (signal: AbortSignal) => Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    if (signal.aborted) return abort()
-    signal.addEventListener('abort', abort, { once: true })
-    Promise.resolve()
-      .then(() => work(signal))
-      .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', abort))
-  })
 }
 
 /**

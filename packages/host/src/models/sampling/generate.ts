@@ -50,7 +50,7 @@ export async function generate(
     summary: `${model.id} answers ${server}`,
     detail: {
       model: model.id,
-      why: choice.why,
+      why: choice.reason,
       maxTokens: params.maxTokens,
       ...(redactions.length > 0 && { redactions: redactionSummary(redactions) }),
     },
@@ -80,8 +80,8 @@ function unreadableProblem({ unreadable = {}, stopReason }: ModelReply): string 
 
 function modelRequestOf(params: CreateMessageParams, signal: AbortSignal): Parameters<Model['generate']>[0] {
   const { messages, maxTokens, systemPrompt: system, tools, toolChoice, temperature, stopSequences } = params
-  const modelReply = { system, tools, toolChoice: toolChoice?.mode, temperature, stopSequences }
-  return { messages, maxTokens, signal, ...defined(modelReply) }
+  const options = { system, tools, toolChoice: toolChoice?.mode, temperature, stopSequences }
+  return { messages, maxTokens, signal, ...defined(options) }
 }
 
 function redactionSummary(redactions: readonly Redaction[]): { rule: string; count: number }[] {
@@ -91,10 +91,10 @@ function redactionSummary(redactions: readonly Redaction[]): { rule: string; cou
 /** A single block is not an array, as in every revision. */
 function resultOf(reply: ModelReply): CreateMessageResult {
   const blocks = blocksOf(reply.content)
-  const [filter = { type: 'text', text: '' } as const] = blocks
+  const [first = { type: 'text', text: '' } as const] = blocks
   return {
     role: 'assistant',
-    content: blocks.length <= 1 ? filter : blocks,
+    content: blocks.length <= 1 ? first : blocks,
     model: reply.model,
     stopReason: reply.stopReason,
   }

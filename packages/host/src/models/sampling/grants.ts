@@ -72,10 +72,10 @@ export class SamplingGrants {
     const configured = Object.keys(this.#settings.servers ?? {}).flatMap((server) =>
       approvedByConfig(server, this.#settings).map((stage) => ({ server, stage, scope: 'config' as const })),
     )
-    const lastingGrant = this.#table
+    const lastingGrants = this.#table
       .grants()
       .map(({ id, server, stage, at }) => ({ id, server, stage, scope: 'always' as const, at }))
-    const remembered = [...lastingGrant, ...this.#conversationGrants.map(({ grant }) => grant)]
+    const remembered = [...lastingGrants, ...this.#conversationGrants.map(({ grant }) => grant)]
     return [...configured, ...remembered.sort((a, b) => (a.at ?? '').localeCompare(b.at ?? ''))]
   }
 

@@ -82,7 +82,7 @@ class Tally {
   }
 
   list(): Redaction[] {
-    return [...this.#counts].map(([rule, { count, at: position }]) => ({ rule, count, at: [...position] }))
+    return [...this.#counts].map(([rule, { count, at: positions }]) => ({ rule, count, at: [...positions] }))
   }
 }
 
@@ -132,13 +132,13 @@ function message(
   message: CreateMessageParams['messages'][number],
   index: number,
 ) => CreateMessageParams['messages'][number] {
-  return (configured, index) => {
+  return (message, index) => {
     const position = `messages[${index}]`
     const redact = (value: string): string => text(value, position)
-    const content = Array.isArray(configured.content)
-      ? configured.content.map((entry) => blockWith(entry, redact))
-      : blockWith(configured.content, redact)
-    return { ...configured, content }
+    const content = Array.isArray(message.content)
+      ? message.content.map((entry) => blockWith(entry, redact))
+      : blockWith(message.content, redact)
+    return { ...message, content }
   }
 }
 

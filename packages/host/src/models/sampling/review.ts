@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import { canonical, frozenCopy, type JsonRecord } from '../../shared/json.ts'
 import type {
   HostAnswers,
@@ -60,7 +61,7 @@ export async function reviewRequest(
     noteSkippedReview('request', `The request of ${server} passes without review`, detail, sampling, deps)
     return { params: requestParams, choice, context: undefined }
   }
-  const reviewReason = outcome !== undefined && 'why' in outcome ? { notPassed: outcome.why } : {}
+  const reviewReason = outcome !== undefined && 'reason' in outcome ? { notPassed: outcome.reason } : {}
   let problem: string | undefined
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const step = recorder.open({
@@ -68,7 +69,7 @@ export async function reviewRequest(
       server,
       cause: row.id,
       summary: `The user reviews the sampling requests of ${server}`,
-      detail: { stage: 'request', model: choice.model, why: choice.why, ...reviewReason },
+      detail: { stage: 'request', model: choice.model, why: choice.reason, ...reviewReason },
     })
     const question = {
       kind: 'sampling-request',
@@ -77,8 +78,7 @@ export async function reviewRequest(
       params: requestParams,
       choice,
       ...estimate(requestParams, choice.model),
-      ...(context !== undefined && { context }),
-      ...(problem !== undefined && { problem }),
+      ...defined({ context, problem }),
     } as const
     const { answer, by } = await runStep(step, signal, (stepSignal) =>
       questions.ask(question, { signal: stepSignal, activity: step.id }),
@@ -111,7 +111,7 @@ export async function reviewRequest(
       by,
       edited: isEdited,
       ...(isEdited && { params }),
-      ...(finalChoice !== choice && { model: finalChoice.model, why: finalChoice.why }),
+      ...(finalChoice !== choice && { model: finalChoice.model, why: finalChoice.reason }),
       ...(addedContext === undefined ? ignoredContext(context) : { context: addedContext }),
       ...(answer.remember !== undefined && { remembered: answer.remember }),
     })

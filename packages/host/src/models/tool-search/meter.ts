@@ -43,24 +43,24 @@ export function createMeter(): (tools: readonly CatalogTool[], contextTokens?: n
   }
 }
 
-function toolVerdict(tools: number, share: number): Pick<ToolMeter, 'deferred' | 'why'> {
+function toolVerdict(tools: number, share: number): Pick<ToolMeter, 'deferred' | 'reason'> {
   const limitText = `${toolLimits.share * 100} %`
   const shareText = `${(share * 100).toFixed(1)} %`
   if (tools > toolLimits.tools) {
     return {
       deferred: true,
-      why: `There are ${tools} tools, more than the ${toolLimits.tools} that a model is given in full, so it searches for them.`,
+      reason: `There are ${tools} tools, more than the ${toolLimits.tools} that a model is given in full, so it searches for them.`,
     }
   }
   if (share > toolLimits.share) {
     return {
       deferred: true,
-      why: `The definitions take ${shareText} of the model's context, more than ${limitText}, so it searches for them.`,
+      reason: `The definitions take ${shareText} of the model's context, more than ${limitText}, so it searches for them.`,
     }
   }
   return {
     deferred: false,
-    why: `The definitions take ${shareText} of the model's context (up to ${limitText}) for ${tools} tools (up to ${toolLimits.tools}), so a model is given them in full.`,
+    reason: `The definitions take ${shareText} of the model's context (up to ${limitText}) for ${tools} tools (up to ${toolLimits.tools}), so a model is given them in full.`,
   }
 }
 
@@ -83,6 +83,6 @@ export type ModelTool = NonNullable<ModelRequest['tools']>[number]
 /** A tool of the catalog in the form for models. */
 export function modelTool({ name, tool }: CatalogTool): ModelTool {
   const title = tool.title ?? tool.annotations?.title
-  const description = [title, tool.description].filter((shareText) => shareText !== undefined).join(': ')
+  const description = [title, tool.description].filter((part) => part !== undefined).join(': ')
   return { name, inputSchema: tool.inputSchema, ...(description !== '' && { description }) }
 }

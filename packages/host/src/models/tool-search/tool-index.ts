@@ -61,10 +61,9 @@ export class ToolIndex {
     } = {},
   ): ToolSearchResult {
     const limit = Math.min(Math.max(1, Math.trunc(options.limit ?? 10)), limits.results)
-    const queryWords = query.slice(0, limits.query)
-    const scores = this.#scores(queryWords)
-    for (const name of this.#exactNames(queryWords))
-      scores.set(name, (scores.get(name) ?? 0) + weights.exactName)
+    const text = query.slice(0, limits.query)
+    const scores = this.#scores(text)
+    for (const name of this.#exactNames(text)) scores.set(name, (scores.get(name) ?? 0) + weights.exactName)
     const matches = [...scores].flatMap(([name, score]): ToolMatch[] => {
       const tool = this.#tools.get(name)
       if (tool === undefined || (options.server !== undefined && tool.server !== options.server)) return []
@@ -117,7 +116,7 @@ export class ToolIndex {
     const all = new Set([...this.#tools.values()].map(({ server }) => server))
     const scores = new Map<string, number>()
     for (const server of all) {
-      for (const word of searchWords(server).filter((joinedWord) => queryWords.has(joinedWord))) {
+      for (const word of searchWords(server).filter((part) => queryWords.has(part))) {
         const others = this.#index
           .search(word, { fields: ['name', 'title', 'description'], tokenize: asSingleTerm })
           .filter(({ id }) => this.#tools.get(String(id))?.server !== server)
@@ -164,11 +163,11 @@ export class ToolIndex {
   /** Tools whose exact name is in the query, alone or among other words. */
   #exactNames(query: string): string[] {
     const tokens = new Set(query.toLowerCase().split(/[\s,;"'`()]+/))
-    const asSingleTerm = query.trim().toLowerCase()
+    const wholeQuery = query.trim().toLowerCase()
     return [...this.#tools.values()].flatMap(({ name, tool }) => {
       const own = tool.name.toLowerCase()
       const isExact =
-        tokens.has(name.toLowerCase()) || own === asSingleTerm || (/[^a-z0-9]/.test(own) && tokens.has(own))
+        tokens.has(name.toLowerCase()) || own === wholeQuery || (/[^a-z0-9]/.test(own) && tokens.has(own))
       return isExact ? [name] : []
     })
   }

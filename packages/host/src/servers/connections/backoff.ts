@@ -28,17 +28,3 @@ export class Breaker {
     this.#failures = []
   }
 }
-
-/** Waits so many milliseconds, or until the signal aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const finish = (): void => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', finish)
-      resolve()
-    }
-    const timer = setTimeout(finish, ms)
-    if (signal.aborted) finish()
-    else signal.addEventListener('abort', finish, { once: true })
-  })
-}

@@ -3,10 +3,11 @@ import type { Client } from '@jackfield/sdk/client'
 import type { Revocation } from '@jackfield/sdk/client/auth'
 import { noLists, type ServerLists } from '../../core/trust/definitions.ts'
 import { failureFrom } from '../../shared/failures.ts'
+import { pause } from '../../shared/signals.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { ConnectionState, ServerConfig } from '../../types/index.ts'
 import { SignInNeeded } from '../login/sign-in-needed.ts'
-import { Breaker, backoff, pause } from './backoff.ts'
+import { Breaker, backoff } from './backoff.ts'
 import { allKinds, ListCache, principalOf, StoredLists } from './lists.ts'
 import { HealthCheck, IdleTimer, Traffic } from './liveness.ts'
 import { type ConnectionOptions, Opener } from './opener.ts'
@@ -348,9 +349,18 @@ export class ServerConnection {
     } else {
       const { era, revision } = client.server
       if (this.state.state !== 'ready') this.#setState({ state: 'ready', era, revision })
-      this.#storedLists?.save(this.#listCache.lists)
+      this.#storeLists()
     }
     this.#options.onLists()
+  }
+
+  #storeLists(): void {
+    try {
+      this.#storedLists?.save(this.#listCache.lists)
+    } catch (error) {
+      // Stored lists only save a start of the server.
+      this.#options.onWarning(`Its lists could not be stored: ${reasonOf(error)}`)
+    }
   }
 
   #onConnectionLost(client: Client, reason: unknown): void {

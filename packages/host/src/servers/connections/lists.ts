@@ -6,9 +6,10 @@ import type { ManifestTable } from '../../log/store/server-tables.ts'
 import { failureFrom } from '../../shared/failures.ts'
 import { fingerprint } from '../../shared/fingerprint.ts'
 import { isRecord } from '../../shared/json.ts'
+import { pause } from '../../shared/signals.ts'
 import { reasonOf, withConfiguredLimit } from '../../shared/text.ts'
 import type { Failure, ServerConfig } from '../../types/index.ts'
-import { backoff, pause } from './backoff.ts'
+import { backoff } from './backoff.ts'
 
 interface ListCacheOptions {
   /** Lists to fetch. */
@@ -33,10 +34,10 @@ const stableAfterMs = 60_000
 
 /** The lists of one server, fetched and kept up to date. They outlive a client, so that names stay while it reconnects. */
 export class ListCache {
+  lists: ServerLists = noLists
   readonly #options: ListCacheOptions
   readonly #problems = new Map<ListKind, ListProblem>()
   readonly #stale = new Set<ListKind>()
-  #lists: ServerLists = noLists
   #client: Client | undefined
   #refreshing: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
@@ -46,14 +47,6 @@ export class ListCache {
 
   constructor(options: ListCacheOptions) {
     this.#options = options
-  }
-
-  get lists(): ServerLists {
-    return this.#lists
-  }
-
-  set lists(lists: ServerLists) {
-    this.#lists = lists
   }
 
   /** Why a list could not be fetched; undefined if all could. */
@@ -140,9 +133,11 @@ export class ListCache {
       this.#refreshAtMs = Number.POSITIVE_INFINITY
       const client = this.#client
       if (client === undefined) return
-      this.#refreshing = this.#refreshing.then(() =>
-        this.#refresh(client, [...this.#stale], this.#options.timeoutMs),
-      )
+      this.#refreshing = this.#refreshing
+        .then(() => this.#refresh(client, [...this.#stale], this.#options.timeoutMs))
+        .catch((error: unknown) =>
+          this.#options.onWarning(`Its changed lists could not be handled: ${reasonOf(error)}`),
+        )
     }, afterMs)
   }
 
@@ -150,13 +145,13 @@ export class ListCache {
     for (const kind of kinds) this.#stale.delete(kind)
     const { lists, problems } = await refreshLists(
       client,
-      this.#lists,
+      this.lists,
       kinds,
       withinMs,
       this.#options.timeoutMs,
     )
     if (this.#isDetached(client)) return
-    this.#lists = lists
+    this.lists = lists
     for (const kind of kinds) this.#problems.delete(kind)
     for (const [kind, problem] of problems) this.#problems.set(kind, problem)
     if (this.#problems.size > 0) this.#listFailures++
@@ -263,9 +258,9 @@ export class StoredLists {
   }
 
   load(): { lists: ServerLists; atMs: number } | undefined {
-    const stored = this.#table.get(this.#identity(), this.#principal)
-    if (stored === undefined) return undefined
     try {
+      const stored = this.#table.get(this.#identity(), this.#principal)
+      if (stored === undefined) return undefined
       const lists: ServerLists = { ...noLists, ...readJson(stored.lists) }
       return Object.values(lists).every(isListOfRecords) ? { lists, atMs: stored.atMs } : undefined
     } catch {

@@ -77,14 +77,14 @@ export function failedState({
   unapproved,
   signsIn,
 }: ConnectFailure): StateDetails {
-  const reasonText = { reason, ...(failure !== undefined && { error: failure }) }
+  const details = { reason, ...(failure !== undefined && { error: failure }) }
   if (unapproved) {
-    return { state: 'needs-approval', ...reasonText, fixes: [{ action: 'approve', server: name }] }
+    return { state: 'needs-approval', ...details, fixes: [{ action: 'approve', server: name }] }
   }
   if (failure?.code === 'UNAUTHORIZED' && signsIn && loginCanHelp(failure)) {
-    return { state: 'needs-sign-in', ...reasonText, fixes: [{ action: 'sign-in', server: name }] }
+    return { state: 'needs-sign-in', ...details, fixes: [{ action: 'sign-in', server: name }] }
   }
-  return { state: 'failed', ...reasonText, fixes: failure?.fixes ?? fixesFor(name, config, failure) }
+  return { state: 'failed', ...details, fixes: failure?.fixes ?? fixesFor(name, config, failure) }
 }
 
 /**

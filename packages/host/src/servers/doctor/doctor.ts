@@ -108,14 +108,14 @@ async function diagnoseProgram(
 async function checkSandbox(
   config: StdioServerConfig,
 ): Promise<{ finding: Finding; found: SandboxedCommand }> {
-  const resolvedConfig = await sandboxReady()
-  if (!resolvedConfig.ready) throw new StepFailure(resolvedConfig.reason, resolvedConfig.advice)
+  const readiness = await sandboxReady()
+  if (!readiness.ready) throw new StepFailure(readiness.reason, readiness.advice)
   const launch = await sandboxed(config)
-  const limits = Object.entries(resolvedConfig.unenforced).map(
+  const limits = Object.entries(readiness.unenforced).map(
     ([name, reason]) => `; "${name}" is not enforced here, as ${reason}`,
   )
   return {
-    finding: { message: `bubblewrap ${resolvedConfig.version} can create one${limits.join('')}` },
+    finding: { message: `bubblewrap ${readiness.version} can create one${limits.join('')}` },
     found: launch,
   }
 }
@@ -257,7 +257,7 @@ async function checkExecutable(file: string): Promise<{ finding: Finding; found:
 }
 
 function installAdvice(command: string): string {
-  const hasCredentialHeader: Readonly<Record<string, string>> = {
+  const adviceByCommand: Readonly<Record<string, string>> = {
     npx: 'Install Node.js, which brings npx.',
     node: 'Install Node.js.',
     uvx: 'Install uv, which brings uvx.',
@@ -267,7 +267,7 @@ function installAdvice(command: string): string {
     bunx: 'Install Bun, which brings bunx.',
     dnx: 'Install the .NET SDK, which brings dnx.',
   }
-  const hint = Object.hasOwn(hasCredentialHeader, command) ? hasCredentialHeader[command] : undefined
+  const hint = Object.hasOwn(adviceByCommand, command) ? adviceByCommand[command] : undefined
   return hint ?? 'Install it, or write the whole path of the program as "command".'
 }
 
@@ -320,11 +320,11 @@ function checkStart({ error }: ConnectionAttempt, stderr: string): { finding: Fi
   const hasExited = /exited with code|was ended by|closed its/.test(message)
   if (!hasExited) return { finding: { message: 'it runs' }, found: true }
   const last = stderr.trim().split('\n').at(-1) ?? ''
-  const installAdvice =
+  const advice =
     last === ''
       ? 'Start it by hand in a terminal to see its output.'
       : 'Its output on stderr says why. It may need an argument, a variable in "env", or a package.'
-  throw new StepFailure(message, installAdvice)
+  throw new StepFailure(message, advice)
 }
 
 /** Whether it writes only protocol messages to stdout. */
@@ -336,11 +336,11 @@ function checkOutput({ client, warnings }: ConnectionAttempt): { finding: Findin
   if (first === undefined) return { finding: { message: 'only messages' }, found: true }
   const times = noiseWarnings.length === 1 ? 'once' : `${noiseWarnings.length} times`
   const message = `it wrote text that is not a message to stdout, ${times}; first: ${first.replace(/^Ignored output that is not a message /, '')}`
-  const installAdvice =
+  const advice =
     'Its logs belong on stderr. Look for an option that makes it quiet, or report it to its developer.'
-  if (client === undefined) throw new StepFailure(message, installAdvice)
+  if (client === undefined) throw new StepFailure(message, advice)
   // It is ignored here, but other clients close such a connection.
-  return { finding: { message, note: true, advice: installAdvice }, found: true }
+  return { finding: { message, note: true, advice }, found: true }
 }
 
 /** Whether both sides support a common revision. */

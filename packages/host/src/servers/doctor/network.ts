@@ -105,9 +105,9 @@ export async function startTls(
   })
   try {
     await waitForEvent(socket, 'secureConnect', signal)
-    const { valid_to: combinedSignal } = socket.getPeerCertificate()
+    const { valid_to: validTo } = socket.getPeerCertificate()
     return {
-      finding: { message: `${socket.getProtocol() ?? 'TLS'}, certificate good until ${combinedSignal}` },
+      finding: { message: `${socket.getProtocol() ?? 'TLS'}, certificate good until ${validTo}` },
       found: true,
     }
   } catch (error) {

@@ -153,7 +153,8 @@ function checkPath(name: string): string {
   return name
 }
 
-function invalidBundle(what: string): McpError {
+/** The error of an unusable bundle. */
+export function invalidBundle(what: string): McpError {
   return new McpError('INVALID', `The bundle ${what}`)
 }
 

@@ -7,7 +7,7 @@ import { inWords, isRecord, type JsonRecord, parsed } from '../../shared/json.ts
 import { oneLine } from '../../shared/text.ts'
 import type { InstallPlan, NeededValue, StdioServerConfig, TrustFinding } from '../../types/index.ts'
 import { scanCommand } from '../launch/command-scan.ts'
-import { isPlainName, type PackedFile, unpackArchive } from './archive.ts'
+import { invalidBundle, isPlainName, type PackedFile, unpackArchive } from './archive.ts'
 import { commandOf, placeholderFor, valuesOf, wordsOf } from './plan.ts'
 
 /** Where bundles are unpacked, and the values of their variables. */
@@ -154,8 +154,8 @@ function folderOf(name: string, folder: string, home: string): string | undefine
   if (name === '__dirname') return folder
   if (name === 'HOME') return home
   if (name === 'pathSeparator' || name === '/') return sep
-  const platformConfig = homeFolders[name]
-  return platformConfig === undefined ? undefined : join(home, platformConfig)
+  const homeFolder = homeFolders[name]
+  return homeFolder === undefined ? undefined : join(home, homeFolder)
 }
 
 function hasValue(values: Readonly<Record<string, readonly string[]>>, id: string): boolean {
@@ -225,8 +225,8 @@ export function readManifest(text: string, platform: NodeJS.Platform): Manifest 
   }
   const name = requireString(manifest['name'], 'name')
   const version = requireString(manifest['version'], 'version')
-  const isFolder = plainName.test(name) && plainVersion.test(version)
-  if (!isFolder || ![name, version].every(isPlainName)) {
+  const isFolderName = plainName.test(name) && plainVersion.test(version)
+  if (!isFolderName || ![name, version].every(isPlainName)) {
     throw invalidBundle('has a name or a version that cannot be the name of a folder')
   }
   const { platforms } = isRecord(manifest['compatibility']) ? manifest['compatibility'] : {}
@@ -318,8 +318,4 @@ function requireObject(value: unknown, what: string): JsonRecord {
 function requireString(value: unknown, what: string): string {
   if (typeof value === 'string' && value !== '') return value
   throw invalidBundle(`has no string "${oneLine(what)}"`)
-}
-
-function invalidBundle(what: string): McpError {
-  return new McpError('INVALID', `The bundle ${what}`)
 }

@@ -1,6 +1,7 @@
 import { McpError } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
-import { parseConfig, textsOf } from '../../config/config.ts'
+import { parseConfig } from '../../config/config.ts'
+import { textsOf } from '../../config/server-entry.ts'
 import { displayedValues, partsOf } from '../../config/variables.ts'
 import { inWords, isDeeper, isRecord, type JsonRecord } from '../../shared/json.ts'
 import { oneLine, shellWord } from '../../shared/text.ts'
@@ -94,13 +95,13 @@ function checkVariables(name: string, config: ServerConfig, inputs: readonly Con
   if (texts.length > maxTexts) throw new McpError('INVALID', `${oneLine(name)} has too many arguments`)
   for (const { text } of texts) {
     const read = partsOf(text)
-    const publishedName =
+    const isAllowed =
       'parts' in read &&
       read.parts.every(
         (part) =>
           part.kind === 'text' || (part.kind === 'input' && inputs.some(({ id }) => id === part.name)),
       )
-    if (publishedName) continue
+    if (isAllowed) continue
     throw new McpError(
       'INVALID',
       `${oneLine(name)} uses values of this machine (${oneLine(text)}). Add it by hand if you trust it.`,
@@ -198,11 +199,11 @@ function checkPackage(config: ServerConfig, document: Readonly<JsonRecord>): voi
   const runner = Object.hasOwn(runners, config.command) ? runners[config.command] : undefined
   if (runner === undefined) throw refuse('it does not name its package in one exact version', '')
   const packages = (Array.isArray(document['packages']) ? document['packages'] : []).filter(isRecord)
-  const publishedName = packages.filter(({ registryType }) => registryType === runner.registryType)
-  for (const { identifier, version } of publishedName) checkOptionNames([identifier, version], refuse)
+  const candidates = packages.filter(({ registryType }) => registryType === runner.registryType)
+  for (const { identifier, version } of candidates) checkOptionNames([identifier, version], refuse)
   const packageText = packageWord(config, runner, refuse)
   checkVersion(packageText, runner, config.command, refuse)
-  checkEntry(packageText, runner, publishedName, refuse)
+  checkEntry(packageText, runner, candidates, refuse)
   for (const name of Object.keys(config.env ?? {})) {
     const effect = /^[A-Za-z_]\w*$/.test(name) ? variableEffect(name) : undefined
     if (effect !== undefined) {
@@ -269,10 +270,10 @@ function checkVersion(
     )
   }
   if (digestName === undefined && !version.test(wanted)) {
-    const valuesOf = wanted === '' ? 'no version' : `the version ${JSON.stringify(oneLine(wanted))}`
+    const named = wanted === '' ? 'no version' : `the version ${JSON.stringify(oneLine(wanted))}`
     throw refuse(
       'it does not name its package in one exact version',
-      `It names ${valuesOf}, so each start may run something else; an exact one looks like ${example}.`,
+      `It names ${named}, so each start may run something else; an exact one looks like ${example}.`,
     )
   }
 }
@@ -298,10 +299,10 @@ function checkOptionNames(texts: readonly unknown[], refuse: CreateRefusal): voi
 function checkEntry(
   packageText: string,
   runner: Runner,
-  publishedName: readonly JsonRecord[],
+  candidates: readonly JsonRecord[],
   refuse: CreateRefusal,
 ): void {
-  const entry = publishedName.find(({ identifier, version }) =>
+  const entry = candidates.find(({ identifier, version }) =>
     [inWords(identifier), `${inWords(identifier)}${runner.before}${inWords(version)}`].includes(packageText),
   )
   if (entry === undefined) {
@@ -343,8 +344,8 @@ export function valuesOf(
   values: Readonly<Record<string, readonly string[]>>,
 ): readonly string[] {
   const { id, required, options, kind, multiple = false, min, max } = need
-  const publishedName = Object.hasOwn(values, id) ? (values[id] ?? []) : []
-  const all = publishedName.length > 0 ? publishedName : need.default === undefined ? [] : [need.default]
+  const given = Object.hasOwn(values, id) ? (values[id] ?? []) : []
+  const all = given.length > 0 ? given : need.default === undefined ? [] : [need.default]
   const throwInvalid = (reason: string): never => {
     throw new McpError('INVALID', `"${oneLine(id)}" ${reason}`)
   }
@@ -373,7 +374,7 @@ export function wordsOf(config: ServerConfig): string[] {
   return 'url' in config ? [config.url] : [config.command, ...(config.args ?? [])]
 }
 
-function mapTexts(config: ServerConfig, text: (valuesOf: string) => string): ServerConfig {
+function mapTexts(config: ServerConfig, text: (value: string) => string): ServerConfig {
   const record = (all: Record<string, string>): Record<string, string> =>
     Object.fromEntries(Object.entries(all).map(([name, value]) => [name, text(value)]))
   if ('url' in config) {

@@ -22,107 +22,105 @@ export function scanCommand(config: ServerConfig): TrustFinding[] {
   return 'url' in config ? scanAddress(config) : scanProgram(config)
 }
 
-function scanProgram(config: StdioServerConfig): TrustFinding[] {
-  const { command, args = [], env = {}, cwd } = config
+/** A command line in the forms that its checks read. */
+interface CommandLine {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly words: readonly string[]
+  readonly line: string
+}
+
+type CommandCheck = Pick<TrustFinding, 'severity' | 'code' | 'message'> & {
+  readonly isFound: (command: CommandLine) => boolean
+}
+
+const commandChecks: readonly CommandCheck[] = [
+  {
+    severity: 'danger',
+    code: 'sudo',
+    message: 'It runs with the rights of the administrator, so it can change anything here.',
+    isFound: ({ words, line }) =>
+      words.some((word, n) => privilegeCommands.has(programName(word)) && (n === 0 || !word.includes('='))) ||
+      /(?:^|[\s;&|(])(?:sudo|doas|pkexec)\s/.test(line),
+  },
+  {
+    severity: 'danger',
+    code: 'deletes-files',
+    message: 'Its command line deletes files before any tool is called.',
+    isFound: ({ line }) =>
+      /(?<![-\w])rm\s+(?:-\w+\s+)*-\w*[rRf]|\bRemove-Item\b.{0,80}-Recurse|\bdel\s+\/s|\bmkfs\b|\bdd\s.{0,80}\bof=/i.test(
+        line,
+      ),
+  },
+  {
+    severity: 'danger',
+    code: 'runs-a-download',
+    message: 'It downloads a script and runs it unseen; the script can differ every time.',
+    isFound: ({ line }) => runsDownload(line),
+  },
+  {
+    severity: 'danger',
+    code: 'encoded-command',
+    message: 'The command is encoded, so it cannot be reviewed.',
+    isFound: ({ program, line }) =>
+      /^(?:powershell|pwsh)$/.test(program) &&
+      /\s-(?:enc|encodedcommand|e)\s+[A-Za-z0-9+/=]{16,}/i.test(line),
+  },
+  {
+    severity: 'danger',
+    code: 'encoded-command',
+    message: 'It decodes data and runs it, so the command cannot be reviewed.',
+    isFound: ({ line }) => /base64\s+(?:-d|-D|--decode)/.test(line),
+  },
+  {
+    severity: 'warning',
+    code: 'shell',
+    message: 'It runs a shell script from its command line; read the whole script.',
+    isFound: ({ program, args }) =>
+      shells.has(program) && args.some((arg) => /^(?:-(?!enc$)[a-z]*c|\/c|\/k|-command)$/i.test(arg)),
+  },
+  {
+    severity: 'warning',
+    code: 'inline-program',
+    message: 'It runs a program that is written into the command line; read all of it.',
+    isFound: ({ program, args }) =>
+      interpreters.has(program) && args.some((arg) => /^(?:-e|-c|-p|-r|--eval|--print|eval)$/.test(arg)),
+  },
+]
+
+function scanProgram({ command, args = [], env = {}, cwd }: StdioServerConfig): TrustFinding[] {
   const words = [command, ...args]
   const program = programName(command)
-  const line = words.join(' ')
-  const findings: TrustFinding[] = []
-  const add = (severity: TrustFinding['severity'], code: string, at: string, message: string): void => {
-    findings.push({ severity, code, at, message })
-  }
-  const commandPosition = 'command'
-
-  const raisedIndex = words.findIndex(
-    (word, n) => privilegeCommands.has(programName(word)) && (n === 0 || !word.includes('=')),
-  )
-  if (raisedIndex !== -1 || /(?:^|[\s;&|(])(?:sudo|doas|pkexec)\s/.test(line)) {
-    add(
-      'danger',
-      'sudo',
-      commandPosition,
-      'It runs with the rights of the administrator, so it can change anything here.',
-    )
-  }
-  if (
-    /(?<![-\w])rm\s+(?:-\w+\s+)*-\w*[rRf]|\bRemove-Item\b.{0,80}-Recurse|\bdel\s+\/s|\bmkfs\b|\bdd\s.{0,80}\bof=/i.test(
-      line,
-    )
-  ) {
-    add(
-      'danger',
-      'deletes-files',
-      commandPosition,
-      'Its command line deletes files before any tool is called.',
-    )
-  }
-  if (runsDownload(line)) {
-    add(
-      'danger',
-      'runs-a-download',
-      commandPosition,
-      'It downloads a script and runs it unseen; the script can differ every time.',
-    )
-  }
-  if (
-    /\s-(?:enc|encodedcommand|e)\s+[A-Za-z0-9+/=]{16,}/i.test(line) &&
-    /^(?:powershell|pwsh)$/.test(program)
-  ) {
-    add('danger', 'encoded-command', commandPosition, 'The command is encoded, so it cannot be reviewed.')
-  }
-  if (/base64\s+(?:-d|-D|--decode)/.test(line)) {
-    add(
-      'danger',
-      'encoded-command',
-      commandPosition,
-      'It decodes data and runs it, so the command cannot be reviewed.',
-    )
-  }
-  if (shells.has(program) && args.some((arg) => /^(?:-(?!enc$)[a-z]*c|\/c|\/k|-command)$/i.test(arg))) {
-    add(
-      'warning',
-      'shell',
-      commandPosition,
-      'It runs a shell script from its command line; read the whole script.',
-    )
-  } else if (
-    interpreters.has(program) &&
-    args.some((arg) => /^(?:-e|-c|-p|-r|--eval|--print|eval)$/.test(arg))
-  ) {
-    add(
-      'warning',
-      'inline-program',
-      commandPosition,
-      'It runs a program that is written into the command line; read all of it.',
-    )
-  }
+  const commandLine: CommandLine = { program, args, words, line: words.join(' ') }
+  const findings: TrustFinding[] = commandChecks
+    .filter(({ isFound }) => isFound(commandLine))
+    .map(({ severity, code, message }) => ({ severity, code, at: 'command', message }))
   findings.push(...packageFindings(program, args))
   if (containers.has(program)) findings.push(...containerFindings(args))
   if (/^(?:\/tmp\/|\/var\/tmp\/|\/dev\/shm\/)|[\\/](?:Downloads|Temp)[\\/]/i.test(command)) {
-    add(
-      'warning',
-      'temporary-program',
-      commandPosition,
-      'The program is in a folder for downloads or temporary files.',
-    )
+    const message = 'The program is in a folder for downloads or temporary files.'
+    findings.push({ severity: 'warning', code: 'temporary-program', at: 'command', message })
   }
-
-  for (const [n, arg] of args.entries()) {
-    const position = `args[${n}]`
-    const path = sensitivePath(arg)
-    // A container's mounts are reported separately.
-    if (containers.has(program)) continue
-    if (path !== undefined) add('danger', 'sensitive-path', position, `It names ${path}.`)
-    if (/^(?:\/|~|~\/|\$HOME|\$\{HOME\}|%USERPROFILE%|[A-Za-z]:\\?)$/.test(arg) && !containers.has(program)) {
-      add('warning', 'wide-path', position, 'It gets access to the whole disk or the whole home folder.')
-    }
-  }
-  if (cwd !== undefined) {
-    const path = sensitivePath(cwd)
-    if (path !== undefined) add('danger', 'sensitive-path', 'cwd', `It runs in ${path}.`)
-  }
+  // A container's mounts are reported separately.
+  if (!containers.has(program)) findings.push(...args.flatMap(argumentFindings))
+  const path = cwd === undefined ? undefined : sensitivePath(cwd)
+  if (path !== undefined)
+    findings.push({ severity: 'danger', code: 'sensitive-path', at: 'cwd', message: `It runs in ${path}.` })
   for (const [name, value] of Object.entries(env)) findings.push(...variableFindings(name, value, program))
   findings.push(...hiddenCharacterFindings(words, env))
+  return findings
+}
+
+function argumentFindings(arg: string, n: number): TrustFinding[] {
+  const at = `args[${n}]`
+  const findings: TrustFinding[] = []
+  const path = sensitivePath(arg)
+  if (path !== undefined)
+    findings.push({ severity: 'danger', code: 'sensitive-path', at, message: `It names ${path}.` })
+  if (/^(?:\/|~|~\/|\$HOME|\$\{HOME\}|%USERPROFILE%|[A-Za-z]:\\?)$/.test(arg)) {
+    const message = 'It gets access to the whole disk or the whole home folder.'
+    findings.push({ severity: 'warning', code: 'wide-path', at, message })
+  }
   return findings
 }
 
@@ -401,7 +399,7 @@ function packageIndex(program: string, args: readonly string[]): number | undefi
 }
 
 function readPackages(program: string, args: readonly string[], start: number): RunnerPackages {
-  const scripts = runsScripts.has(program)
+  const isScript = runsScripts.has(program)
   const isPythonRunner = program === 'uvx' || program === 'uv'
   const packages: RunnerPackages['packages'] = []
   let runsScript = false
@@ -412,7 +410,7 @@ function readPackages(program: string, args: readonly string[], start: number): 
       n++
     } else if (packageOption.test(arg)) {
       packages.push(equals === -1 ? { name: args[++n] ?? '', at: n } : { name: arg.slice(equals + 1), at: n })
-    } else if (scripts && scriptOption.test(arg)) {
+    } else if (isScript && scriptOption.test(arg)) {
       runsScript = true
     } else if (!runsScript && arg !== '--' && !arg.startsWith('-')) {
       return { packages: packages.length > 0 ? packages : [{ name: arg, at: n }], runsScript }

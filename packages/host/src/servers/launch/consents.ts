@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { dirname, resolve } from 'node:path'
 import { defined } from '@jackfield/sdk/internal'
-import { textsOf } from '../../config/config.ts'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import { fileVariables, maxVariablesBytes } from '../../config/secrets/secrets.ts'
+import { textsOf } from '../../config/server-entry.ts'
 import { type ConfigEnvironment, displayedValues, isSecretName, partsOf } from '../../config/variables.ts'
 import { NoSurfaceError, type QuestionQueue } from '../../core/inbox/question-queue.ts'
 import type { Recorder } from '../../log/store/activity-log.ts'
@@ -74,8 +74,7 @@ export class Consents implements ConsentService {
       command,
       findings,
       by,
-      ...(program !== undefined && { program }),
-      ...(before !== undefined && { before }),
+      ...defined({ program, before }),
     }
     this.#deps.recorder.note({ kind: 'start', server, summary, detail }, 'ok')
     this.#storeConsent(request)
@@ -277,8 +276,8 @@ async function describeCommand(config: ServerConfig, surroundings: Surroundings)
 
 /** Hashes of the files whose contents are passed to the server (`${file:path}`). */
 async function filesIn(config: ServerConfig): Promise<Record<string, string | null>> {
-  const names = textsOf(config).flatMap(({ text: expandText }) => {
-    const read = partsOf(expandText)
+  const names = textsOf(config).flatMap(({ text }) => {
+    const read = partsOf(text)
     return 'parts' in read ? read.parts.flatMap((part) => (part.kind === 'file' ? [part.name] : [])) : []
   })
   const folder = dirname(config.from?.file ?? '')
@@ -300,8 +299,8 @@ function nameFindings({ from }: ServerConfig): TrustFinding[] {
 
 /** The user's credentials and variables that a configuration passes on. */
 function passedSecretFindings(config: ServerConfig): TrustFinding[] {
-  return textsOf(config).flatMap(({ field, text: expandText }) => {
-    const read = partsOf(expandText)
+  return textsOf(config).flatMap(({ field, text }) => {
+    const read = partsOf(text)
     const at = field.join('.')
     return ('parts' in read ? read.parts : []).flatMap((part): TrustFinding[] => {
       const warning = (code: string, message: string): TrustFinding[] => [

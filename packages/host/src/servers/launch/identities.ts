@@ -101,12 +101,12 @@ export class Identities {
   async #createKey(): Promise<string> {
     const { credentials, salt } = this.#deps
     if (credentials === undefined) return salt
-    const mapText = `identity key ${salt}`
-    return credentials.exclusive(mapText, async () => {
-      const stored = await credentials.get(mapText)
+    const name = `identity key ${salt}`
+    return credentials.exclusive(name, async () => {
+      const stored = await credentials.get(name)
       if (stored !== undefined) return stored
       const newKey = randomBytes(32).toString('base64')
-      await credentials.set(mapText, newKey)
+      await credentials.set(name, newKey)
       return newKey
     })
   }

@@ -10,7 +10,7 @@ import {
   isSecretName,
   partsOf,
 } from '../../config/variables.ts'
-import { findProgram, isWithin } from '../../shared/files.ts'
+import { exists, findProgram, isWithin } from '../../shared/files.ts'
 import type { ServerConfig, StdioServerConfig, TrustFinding } from '../../types/index.ts'
 import { programName, runsPackage } from './command-scan.ts'
 
@@ -235,12 +235,7 @@ async function findingsOf(
   }
   const module = /^(?:python[\d.]*|pypy[\d.]*)$/.test(programName(command)) ? moduleIn(args) : undefined
   for (const path of module === undefined ? [] : [resolve(base, module), resolve(base, `${module}.py`)]) {
-    if (
-      await stat(path).then(
-        () => true,
-        () => false,
-      )
-    ) {
+    if (await exists(path)) {
       const message = `Python takes the module "${module}" from ${path}, even where one of that name is installed.`
       add('danger', 'module-of-the-folder', 'args', message)
     }
@@ -297,8 +292,8 @@ export function expandKnown(
             open?.()
             return part.written
           }
-          const variable = fromEnvironment(part, env)
-          return variable !== undefined && 'text' in variable ? variable.text : part.written
+          const known = fromEnvironment(part, env)
+          return 'text' in known ? known.text : part.written
         }
         default:
           return folderText(part.kind, { workspace, home })

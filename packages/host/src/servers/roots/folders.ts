@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { McpError, type Root } from '@jackfield/sdk'
 import { rootProblem } from '../../config/jackfield-section.ts'
 import type { RootsTable } from '../../log/store/roots-table.ts'
+import { expandHome, isWithin } from '../../shared/files.ts'
 import type { FolderPreview, OpenFolder, RootFinding, ServerConfig } from '../../types/index.ts'
 
 /** A folder before inspection. */
@@ -61,7 +62,7 @@ function refusalFor(
   if (pattern !== undefined) return refused('excluded', `it is excluded by "${pattern}"`)
   if (real === undefined) return undefined
   const linkOwner = inspected.find(
-    (other) => other.real !== undefined && isBelow(path, other.path) && !isIn(real, other.real),
+    (other) => other.real !== undefined && isBelow(path, other.path) && !isWithin(real, other.real),
   )
   if (linkOwner !== undefined)
     return refused('escape', `it is in ${linkOwner.path}, but is a link out of it to ${real}`)
@@ -87,7 +88,7 @@ function warningsFor(
     },
     real === dirname(real)
       ? { code: 'everything', severity: 'danger', message: 'it is everything on this machine' }
-      : homes.some((home) => isIn(home, real)) && {
+      : homes.some((home) => isWithin(home, real)) && {
           code: 'home',
           severity: 'danger',
           message: homes.includes(real) ? 'it is your whole home folder' : 'your home folder is inside it',
@@ -109,14 +110,14 @@ export function canBeOffered({ findings }: OpenFolder): boolean {
 }
 
 /** The direct contents of a folder, as names and counts, with warnings. */
-export async function previewOf(rootOf: OpenFolder): Promise<Omit<FolderPreview, 'isNew'>> {
+export async function previewOf(folder: OpenFolder): Promise<Omit<FolderPreview, 'isNew'>> {
   const counts = { folders: 0, files: 0, more: false }
   const names: string[] = []
-  const findings = [...rootOf.findings]
+  const findings = [...folder.findings]
   const warn = (code: RootFinding['code'], severity: RootFinding['severity'], message: string): void => {
     if (!findings.some((finding) => finding.code === code)) findings.push({ code, severity, message })
   }
-  const entries = rootOf.real === undefined ? undefined : await opendir(rootOf.real).catch(() => undefined)
+  const entries = folder.real === undefined ? undefined : await opendir(folder.real).catch(() => undefined)
   if (entries !== undefined) {
     for await (const entry of entries) {
       if (counts.folders + counts.files === maxEntries) {
@@ -136,7 +137,7 @@ export async function previewOf(rootOf: OpenFolder): Promise<Omit<FolderPreview,
     }
   }
   names.sort((a, b) => (a < b ? -1 : 1))
-  return { ...rootOf, ...counts, names: names.slice(0, shownNames), findings }
+  return { ...folder, ...counts, names: names.slice(0, shownNames), findings }
 }
 
 async function inspectRoot({ uri }: Root): Promise<Omit<InspectedRoot, 'root'>> {
@@ -161,12 +162,8 @@ async function inspectRoot({ uri }: Root): Promise<Omit<InspectedRoot, 'root'>> 
   return { path, real }
 }
 
-function isIn(path: string, rootOf: string): boolean {
-  return path === rootOf || isBelow(path, rootOf)
-}
-
-function isBelow(path: string, rootOf: string): boolean {
-  return path !== rootOf && path.startsWith(rootOf.endsWith(sep) ? rootOf : `${rootOf}${sep}`)
+function isBelow(path: string, parent: string): boolean {
+  return path !== parent && isWithin(path, parent)
 }
 
 /** Whether a pattern matches a folder or a parent of it. A pattern with a `/` matches whole paths, any other one single names. */
@@ -202,10 +199,9 @@ export function checkRoots(roots: readonly Root[] = []): void {
 }
 
 /** The URI of a folder given as a path, absolute or from `~`, or as a `file:` URI. */
-export function uriOf(rootOf: string, home: string): string {
-  const inHome = rootOf === '~' || rootOf.startsWith('~/')
-  const path = inHome ? join(home, rootOf.slice(1)) : rootOf
-  const uri = isAbsolute(path) ? pathToFileURL(resolve(path)).href : rootOf
+export function uriOf(folder: string, home: string): string {
+  const path = expandHome(folder, home)
+  const uri = isAbsolute(path) ? pathToFileURL(resolve(path)).href : folder
   checkRoots([{ uri }])
   return uri
 }

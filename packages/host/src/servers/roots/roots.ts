@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { isAbsolute } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { McpError, type Root } from '@jackfield/sdk'
 import type { AskContext, Client } from '@jackfield/sdk/client'
@@ -8,6 +8,7 @@ import { NoSurfaceError, type QuestionQueue, unansweredError } from '../../core/
 import type { Recorder } from '../../log/store/activity-log.ts'
 import type { RootsConsent, RootsTable, SeenFolder } from '../../log/store/roots-table.ts'
 import { FixableError } from '../../shared/failures.ts'
+import { expandHome } from '../../shared/files.ts'
 import { canonical } from '../../shared/json.ts'
 import { orAborted } from '../../shared/signals.ts'
 import { reasonOf } from '../../shared/text.ts'
@@ -368,8 +369,8 @@ class LiveRootsService implements RootsService {
   readonly #deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>
   readonly #home: string
 
-  constructor(room: Roots, deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>, home: string) {
-    this.#roots = room
+  constructor(roots: Roots, deps: Pick<RootsDeps, 'table' | 'recorder' | 'servers'>, home: string) {
+    this.#roots = roots
     this.#deps = deps
     this.#home = home
   }
@@ -498,8 +499,7 @@ class LiveRootsService implements RootsService {
   }
 
   #pattern(rawPattern: string): string {
-    const inHome = rawPattern === '~' || rawPattern.startsWith('~/')
-    const pattern = inHome ? join(this.#home, rawPattern.slice(1)) : rawPattern
+    const pattern = expandHome(rawPattern, this.#home)
     if (pattern === '' || (pattern.includes('/') && !isAbsolute(pattern) && !pattern.startsWith('*'))) {
       throw new McpError(
         'INVALID',

@@ -11,7 +11,16 @@ export type Mount =
   /** A read-only folder in memory that contains other mounts. */
   | { kind: 'folder'; at: string }
 
-const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/nix/store']
+/** Folders of the system's programs and libraries. */
+export const systemFolders: readonly string[] = [
+  '/usr',
+  '/bin',
+  '/sbin',
+  '/lib',
+  '/lib32',
+  '/lib64',
+  '/nix/store',
+]
 const systemFiles = [
   '/etc/alternatives',
   '/etc/ca-certificates',

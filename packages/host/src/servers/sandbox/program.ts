@@ -1,9 +1,9 @@
 import { open, readFile, realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { exists, findProgram, isFile, isWithin } from '../../shared/files.ts'
+import { systemFolders } from './mounts.ts'
 
 const maxShebangBytes = 200
-const systemFolders = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/nix/store']
 const manifests = ['package.json', 'pyproject.toml', 'deno.json', 'deno.jsonc', 'Cargo.toml', 'go.mod']
 /** Programs whose first non-option argument is the actual program. */
 const interpreters = /^(?:node|nodejs|bun|deno|tsx|ts-node|python[\d.]*|pypy[\d.]*|ruby|perl|php|bash|sh)$/

@@ -56,8 +56,8 @@ export async function startProxy(
     }
     return `${authority} cannot be reached from this sandbox: ${reason}\n`
   }
-  const server = createServer({ keepAlive: false }, (request, clientResponse) => {
-    forwardRequest(request, clientResponse, hosts, refuse, env)
+  const server = createServer({ keepAlive: false }, (clientRequest, clientResponse) => {
+    forwardRequest(clientRequest, clientResponse, hosts, refuse, env)
   })
   server.maxConnections = maxConnections
   server.on('connection', (socket) => {
@@ -70,7 +70,7 @@ export async function startProxy(
     clientSocket.on('error', () => clientSocket.destroy())
     if (typeof connectUpstream === 'string') return clientSocket.end(forbidden(connectUpstream))
     /** Each of the two sockets closes the other. */
-    const join = (upstreamSocket: Socket): void => {
+    const linkSockets = (upstreamSocket: Socket): void => {
       open.add(upstreamSocket)
       upstreamSocket.once('close', () => {
         open.delete(upstreamSocket)
@@ -90,7 +90,7 @@ export async function startProxy(
       clientSocket.once('close', () => clientClosed.abort())
       openTunnel(proxy, target, clientClosed.signal).then(
         (upstreamSocket) => {
-          join(upstreamSocket)
+          linkSockets(upstreamSocket)
           upstreamSocket.on('error', () => clientSocket.destroy())
           established(upstreamSocket)
         },
@@ -99,7 +99,7 @@ export async function startProxy(
       return
     }
     const upstreamSocket = connectUpstream()
-    join(upstreamSocket)
+    linkSockets(upstreamSocket)
     upstreamSocket.once('connect', () => established(upstreamSocket))
     upstreamSocket.once('error', (error) => {
       if (upstreamSocket.connecting || upstreamSocket.pending) clientSocket.end(badGateway(error.message))

@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { homedir, totalmem } from 'node:os'
-import { basename, dirname, extname, isAbsolute, join, resolve } from 'node:path'
+import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { McpError } from '@jackfield/sdk'
 import type { StdioTransportOptions } from '@jackfield/sdk/client/stdio'
-import { findProgram, isWithin } from '../../shared/files.ts'
+import { expandHome, findProgram, isWithin } from '../../shared/files.ts'
 import { reasonOf } from '../../shared/text.ts'
 import type { Sandbox, StdioServerConfig } from '../../types/index.ts'
 import { type ListedHost, readHosts } from './hosts.ts'
@@ -233,8 +233,7 @@ async function mountsFor(
 ): Promise<Mount[]> {
   const mounts = await Promise.all(
     written.map(async (text) => {
-      const inHome = text === '~' || text.startsWith('~/')
-      const path = inHome ? join(home, text.slice(1)) : isAbsolute(text) ? resolve(text) : resolve(from, text)
+      const path = resolve(from, expandHome(text, home))
       try {
         return await userMounts(kind, path)
       } catch (error) {
@@ -261,15 +260,15 @@ function refusalText(destination: string, reason: string): string {
 }
 
 /**
- * Sends SIGTERM to the programs in a sandbox: bubblewrap forwards no signal, and would kill them with itself. `own` is the number
+ * Sends SIGTERM to the programs in a sandbox: bubblewrap forwards no signal, and would kill them with itself. `ownGenerations` is the number
  * of process generations below bubblewrap that are not the server's: the sandbox's first process, and the port forwarder.
  */
-function createTerminator(userMountList: number): (bwrap: number) => void {
+function createTerminator(ownGenerations: number): (bwrap: number) => void {
   return (bwrap) => {
     const children = childrenOf()
     let generation: readonly number[] = [bwrap]
     for (let depth = 0; generation.length > 0; depth++) {
-      if (depth > userMountList) for (const pid of generation) terminate(pid)
+      if (depth > ownGenerations) for (const pid of generation) terminate(pid)
       generation = generation.flatMap((pid) => children.get(pid) ?? [])
     }
   }
@@ -291,10 +290,10 @@ function childrenOf(): Map<number, number[]> {
 
 function parentOf(pid: string): number | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const statText = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The program name is in parentheses and may contain anything.
-    const [, parent] = stat
-      .slice(stat.lastIndexOf(')') + 1)
+    const [, parent] = statText
+      .slice(statText.lastIndexOf(')') + 1)
       .trim()
       .split(' ')
     return Number(parent)
@@ -344,15 +343,15 @@ async function adviceFor(
   home: string,
 ): Promise<string | undefined> {
   if (refusedHosts.length === 0) return undefined
-  const hostList = refusedHosts
+  const hostsText = refusedHosts
     .map((destination) => JSON.stringify(destination.replace(/:(?:443|80)$/, '')))
     .join(', ')
-  const networkAdvice = `Its sandbox blocked access to ${refusedHosts.join(', ')}; to allow it, set "network": [${hostList}] in its "sandbox".`
+  const networkAdvice = `Its sandbox blocked access to ${refusedHosts.join(', ')}; to allow it, set "network": [${hostsText}] in its "sandbox".`
   if (packageRunner === undefined) return networkAdvice
   const { program, settings, variable } = packageRunner
   const file = join(home, settings)
-  const userMountList = await stat(file).catch(() => undefined)
-  const settingsAdvice = userMountList?.isFile()
+  const stats = await stat(file).catch(() => undefined)
+  const settingsAdvice = stats?.isFile()
     ? ` ${file} is not read in the sandbox: name the registry in ${variable} under "env".`
     : ''
   return `${program} fetches what it runs at every start. ${networkAdvice}${settingsAdvice}`

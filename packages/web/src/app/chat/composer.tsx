@@ -100,7 +100,7 @@ export function Composer({
     const command = commandIn(message)
     clear()
     if (command !== undefined) runCommand(command.command, command.rest)
-    else client.call('conversations.say', { id, said: { text: message } }).catch(failed)
+    else client.call('conversations.say', { id, input: { text: message } }).catch(failed)
   }
   const choose = (suggestion: Suggestion | undefined): void => {
     if (word === undefined || suggestion === undefined) return
@@ -134,11 +134,11 @@ export function Composer({
   return (
     <div className={style.composer}>
       {error !== undefined && <ErrorNote error={error} />}
-      {queued.map(({ id: message, said }) => (
+      {queued.map(({ id: message, input }) => (
         <div key={message} className={style.queued}>
           <span>{t('chat.queued')}</span>
           <span className={style.cut}>
-            {said.text !== undefined && <Foreign text={said.text} maxCharacters={160} inline />}
+            {input.text !== undefined && <Foreign text={input.text} maxCharacters={160} inline />}
           </span>
           <Button
             small

@@ -280,7 +280,7 @@ function TurnEnd({ info }: { info: InfoRow }): ReactNode {
     <>
       {info.wait !== undefined && (
         <Note tone="warn">
-          <HostText text={info.wait.why} />
+          <HostText text={info.wait.reason} />
         </Note>
       )}
       {info.fault !== undefined && (

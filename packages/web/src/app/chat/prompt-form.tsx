@@ -42,7 +42,7 @@ export default function PromptForm({
     client
       .call('library.prompt', { prompt: command, arguments: filledValues, conversation })
       .then((result) => {
-        setMessages(result.said)
+        setMessages(result.input)
         setTokens(result.tokens)
       }, failed)
     if (args.length > 0)
@@ -57,7 +57,7 @@ export default function PromptForm({
       return
     }
     onClose()
-    client.call('conversations.say', { id: conversation, said: { messages } }).catch(() => {})
+    client.call('conversations.say', { id: conversation, input: { messages } }).catch(() => {})
   }
   const isPlain = args.length === 0
   const first = useRef(preview)

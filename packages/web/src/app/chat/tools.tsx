@@ -38,7 +38,7 @@ export function ToolsSection({ conversation, info }: { conversation: string; inf
       </h3>
       {meter?.deferred === true && (
         <p className={style.quiet}>
-          <HostText text={meter.why} maxCharacters={300} />
+          <HostText text={meter.reason} maxCharacters={300} />
         </p>
       )}
       {action.error !== undefined && <ErrorNote error={action.error} />}

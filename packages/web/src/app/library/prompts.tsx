@@ -163,7 +163,7 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
   )
 }
 
-type PromptMessage = PromptPreview['said'][number]
+type PromptMessage = PromptPreview['input'][number]
 
 /** The messages of a prompt, editable before they are sent. */
 function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
@@ -176,14 +176,14 @@ function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
   )
   const [target, setTarget] = useState('')
   const [messages, setMessages] = useState<readonly PromptMessage[]>(() =>
-    plain<readonly PromptMessage[]>(preview.said),
+    plain<readonly PromptMessage[]>(preview.input),
   )
   const withheld = preview.messages.filter((message) => message.withheld !== undefined)
   const send = useAction(
     useCallback(async () => {
       const id = await client.call('conversations.open', target === '' ? {} : { id: target })
       // The turn goes on without this screen.
-      void client.call('conversations.say', { id, said: { messages } }).catch(() => {})
+      void client.call('conversations.say', { id, input: { messages } }).catch(() => {})
       navigate(routes.chat.to(id))
     }, [client, target, messages, navigate]),
   )

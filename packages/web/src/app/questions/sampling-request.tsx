@@ -126,7 +126,7 @@ function Sent({
   const { choice } = question
   return (
     <Side title={t('sampling.sent')} note={<DraftActions draft={draft} isJson={isJson} onJson={setJson} />}>
-      <Field label={t('sampling.model')} hint={<HostText text={choice.why} />}>
+      <Field label={t('sampling.model')} hint={<HostText text={choice.reason} />}>
         {(ids) => (
           <select
             {...ids}

@@ -5,7 +5,7 @@ import { reasonOf } from '../shared/text.ts'
 import type { HostEvent } from '../types/index.ts'
 
 /** Tracks the running work of a host, so that closing it can wait. */
-export class Running {
+export class RunningWork {
   readonly #work = new Set<Promise<unknown>>()
   readonly #ended = new AbortController()
 
@@ -59,7 +59,7 @@ interface Listener {
 const streamedTypes: ReadonlySet<HostEvent['type']> = new Set(['stderr', 'connection'])
 
 /** Notifies all listeners of an event, with secrets redacted. */
-export class Events {
+export class HostEvents {
   readonly #listeners = new Set<Listener>()
   readonly #redaction: Redaction
 
