@@ -53,11 +53,10 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     line.clear()
   }
   const park = options.park === true ? deferringSurface(output, options) : undefined
-  const { session, rest } = await connectTo(
-    { ...context, output },
-    ['tools'],
-    park === undefined ? { onAsking } : { isLocal: true, surface: park },
-  )
+  const { session, rest } = await connectTo({ ...context, output }, ['tools'], {
+    item: { kind: 'tool', command: 'call' },
+    ...(park === undefined ? { onAsking } : { isLocal: true, surface: park }),
+  })
   await using _ = session
   const { client, catalog } = session
   const [word, ...words] = rest

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { ErrorCode, RpcError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { runOperation } from '../cli/session.ts'
+import { shellWord } from '../forms/later.ts'
 import { formatBytes, readResult } from '../output/content.ts'
 import { type ContentOptions, markdownResources, printRaw, rawResources } from '../output/formats.ts'
 import { mediaOfResources, saveMedia } from '../output/media.ts'
@@ -34,6 +35,11 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
   const { options, io, output } = context
   if (options.outputFile !== undefined && (options.output !== undefined || options.saveMedia !== undefined))
     throw usageError('--output-file writes one content as it is. Leave out --output and --save-media.')
+  const [first = '', second] = context.words
+  if (context.command === undefined && second === undefined && /^(?!https?:)[a-z][\w+.-]*:\/\//i.test(first))
+    throw usageError(
+      `Which server has ${oneLine(first)}? Name it first: jackfield read <server> ${shellWord(oneLine(first))}. The resources of all servers: jackfield resources`,
+    )
   const { session, rest } = await connectTo(context)
   await using _ = session
   const [uri, ...more] = rest

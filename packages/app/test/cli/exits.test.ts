@@ -243,6 +243,16 @@ test('server.tool resolves to a server with that prefix only if it is unambiguou
   const config = ['--no-store', '--config', jsonFile({ mcpServers: { everything: { command, args } } })]
   const none = await run(['call', 'nosuch.echo', 'hi', ...config])
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('has no server "nosuch".') })
+  const unnamed = await run(['call', 'echo', 'hi', ...config])
+  expect(unnamed).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('name its server first: jackfield call <server> echo.'),
+  })
+  const uri = await run(['read', 'demo://resource/1', ...config])
+  expect(uri).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('jackfield read <server> demo://resource/1'),
+  })
   const local = await run(['tools', '127.0.0.1:3000/mcp', ...config])
   expect(local).toMatchObject({ code: 2, stderr: expect.stringContaining('Write http://127.0.0.1:3000/mcp') })
   const remote = await run(['tools', 'example.com/mcp'])
