@@ -112,6 +112,7 @@ test('a login is only suggested where it can work: otherwise a token, or a clien
       const { code, stderr } = await run([command, server, ...config], { env })
       expect({ command, code, stderr }).toEqual({ command, code: 3, stderr: expect.stringContaining(why) })
       expect(stderr).toContain(fix)
+      expect(stderr).not.toContain('client.registered')
       expect(stderr).not.toContain('jackfield login')
     }
   }
