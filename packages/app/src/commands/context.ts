@@ -1,7 +1,7 @@
 import type { HostConnectOptions } from '@jackfield/host'
 import type { HostClient } from '@jackfield/host/client'
 import { splitCall } from '../cli/call-words.ts'
-import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { CliError, ExitCode, inSeconds, usageError } from '../cli/exit.ts'
 import { openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import {
@@ -178,7 +178,7 @@ export async function openServers(
       else if ('reason' in connection)
         noteWithFixes(
           output,
-          `${oneLine(name)}: ${oneLine(connection.reason)}`,
+          `${oneLine(name)}: ${oneLine(inSeconds(connection.reason))}`,
           'fixes' in connection ? connection.fixes : [],
         )
     }

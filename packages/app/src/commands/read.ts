@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { ErrorCode, RpcError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import { runOperation } from '../cli/session.ts'
+import { writeErrorReason } from '../cli/unreadable.ts'
 import { shellWord } from '../forms/later.ts'
 import { formatBytes, readResult } from '../output/content.ts'
 import { type ContentOptions, markdownResources, printRaw, rawResources } from '../output/formats.ts'
@@ -85,8 +86,8 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
   }
   const bytes = 'text' in only ? Buffer.from(only.text) : Buffer.from(only.blob, 'base64')
   const file = resolve(io.cwd, outputFile)
-  await writeFile(file, bytes).catch((error: Error) => {
-    throw usageError(`${file} cannot be written: ${error.message}`)
+  await writeFile(file, bytes).catch((error: unknown) => {
+    throw usageError(`${file} cannot be written: ${writeErrorReason(error)}`)
   })
   output.note(`${formatBytes(bytes.length)} written to ${file}`)
   return ExitCode.done

@@ -37,6 +37,26 @@ describe.concurrent('exit codes', () => {
     ['no answer to take back', ['policy', 'revoke'], 'Usage: jackfield policy revoke <id>'],
     ['no rule to preview', ['policy', 'preview'], 'Usage: jackfield policy preview <rule>'],
     ['nothing after --', ['tools', '--'], 'Nothing follows --'],
+    ['nothing after -- to install', ['install', '--'], 'Nothing follows --'],
+    [
+      'a word for a command without arguments',
+      ['servers', 'x'],
+      'arguments: x\nUsage and options: jackfield servers',
+    ],
+    ['a word for a list', ['activity', 'x'], 'arguments: x\nUsage and options: jackfield activity --help'],
+    ['-v before a command', ['-v'], 'jackfield --version prints the version'],
+    ['no kind of code', ['generate'], 'Generate what? Usage: jackfield generate <client|cli>'],
+    [
+      'a configuration file to install',
+      ['install', jsonFile({ mcpServers: {} })],
+      'is a configuration file, not a server.json. To use its servers: --config ',
+    ],
+    ['another JSON file to install', ['install', jsonFile({ packages: [] })], 'it has no "name"'],
+    [
+      'a file in a folder that does not exist',
+      ['log', 'export', 'jsonl', '--output', '/no/such/folder/log.jsonl'],
+      'log.jsonl cannot be written: its folder does not exist (ENOENT)',
+    ],
     [
       'a command after -- that is not used',
       ['record', 'a.json', '--', 'my server'],
