@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { pathToFileURL } from 'node:url'
@@ -12,8 +13,10 @@ import { conversationModels, modelNamed, modelsInUse } from '../cli/models.ts'
 import { surfaceFor } from '../cli/session.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import type { ServiceOptions } from '../daemon/service.ts'
+import { shellWord } from '../forms/later.ts'
 import { errorText } from '../output/fixes.ts'
 import { wrapText } from '../output/flow.ts'
+import { oneLine } from '../output/sanitize.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
 import { answerQuestions } from '../surface/remote.ts'
 import { terminalSurface } from '../surface/terminal.ts'
@@ -28,6 +31,16 @@ import { terminalChatSurface } from './terminal-surface.ts'
 
 /** Maximum bytes read from stdin for one message. */
 const maxInputBytes = 4 * 1_048_576
+
+/** @throws a usage error if there is no such folder: a message behind the option is read as another one */
+async function openedRoot(folder: string, { cwd }: Io): Promise<{ uri: string }> {
+  const path = resolve(cwd, folder)
+  const found = await stat(path).catch(() => undefined)
+  if (found?.isDirectory() === true) return { uri: pathToFileURL(path).href }
+  throw usageError(
+    `--root ${shellWord(oneLine(folder))}: there is no folder ${oneLine(path)}. --root takes all words up to the next option, so a message is written before it.`,
+  )
+}
 
 export interface ChatOptions extends ConfigChoice {
   model?: string
@@ -59,7 +72,7 @@ export async function chat(
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   // A model that is unavailable is reported before anything starts.
   if (options.model !== undefined) modelsInUse(io.env, options.model, [])
-  const roots = (options.root ?? []).map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href }))
+  const roots = await Promise.all((options.root ?? []).map((folder) => openedRoot(folder, io)))
   const { store } = options
   return await runConversation(
     async (canAsk, note) => {

@@ -51,7 +51,7 @@ async function refuseUnknownServer(server: string, host: Host, io: Io): Promise<
   const asked = host.inbox.list({ state: 'all' }).map(({ question }) => question.cause.server)
   const known = [...new Set([...Object.keys(servers), ...asked])].sort()
   if (known.includes(server)) return
-  const has = known.length === 0 ? 'No server is known' : `Known are: ${oneLine(known.join(', '), 400)}`
+  const has = known.length === 0 ? 'No server is known' : `Known servers: ${oneLine(known.join(', '), 400)}`
   throw usageError(
     `There is no server "${oneLine(server)}". ${has}. jackfield inbox lists the questions of all.`,
   )

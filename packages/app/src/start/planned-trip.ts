@@ -45,7 +45,9 @@ export async function runPlannedTrip(options: StartOptions, io: Io, output: Outp
       await writeFile(
         file,
         transcriptPicture(transcript.lines.slice(0, log === -1 ? undefined : log - 1), 'npm start'),
-      )
+      ).catch((error: unknown) => {
+        throw usageError(`${file} cannot be written: ${writeErrorReason(error)}`)
+      })
       output.note(`The picture is in ${file}`)
     }
     return passed ? ExitCode.done : ExitCode.toolError

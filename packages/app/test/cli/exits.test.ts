@@ -44,6 +44,11 @@ describe.concurrent('exit codes', () => {
       'arguments: x\nUsage and options: jackfield servers',
     ],
     ['a word for a list', ['activity', 'x'], 'arguments: x\nUsage and options: jackfield activity --help'],
+    [
+      'a message behind --root',
+      ['chat', '--config', jsonFile({ mcpServers: {} }), '--root', 'hi'],
+      'a message is written before it',
+    ],
     ['-v before a command', ['-v'], 'jackfield --version prints the version'],
     ['no kind of code', ['generate'], 'Generate what? Usage: jackfield generate <client|cli>'],
     [
