@@ -1,6 +1,6 @@
 import { closeSync, constants, fchmodSync, fstatSync, ftruncateSync, openSync, writeFileSync } from 'node:fs'
 import { usageError } from './exit.ts'
-import { writeErrorReason } from './unreadable.ts'
+import { writeErrorReason } from './file-errors.ts'
 
 /**
  * Writes a file that only its owner may read, also when it replaces one that others could read; devices and pipes are written to

@@ -116,8 +116,7 @@ async function runCommand(
   program.hook('preAction', async (_, action) => {
     const { name, words } = topLevelCommand(action)
     if (command === undefined || startingCommands.has(name)) return
-    const { shellWord } = await import('../forms/later.ts')
-    const { oneLine } = await import('../output/sanitize.ts')
+    const { oneLine, shellWord } = await import('../output/sanitize.ts')
     throw usageError(
       `jackfield ${words} takes no command after --. To configure that server: jackfield install -- ${oneLine(command.map(shellWord).join(' ')) || '<command>'}`,
     )

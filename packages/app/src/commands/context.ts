@@ -21,10 +21,9 @@ import {
   type Target,
 } from '../cli/target.ts'
 import { askRunningHost } from '../daemon/attach.ts'
-import { shellWord } from '../forms/later.ts'
 import { noteWithFixes } from '../output/fixes.ts'
-import { oneLine } from '../output/sanitize.ts'
-import { answerQuestions } from '../surface/remote.ts'
+import { oneLine, shellWord } from '../output/sanitize.ts'
+import { answerQuestions } from '../surface/answer-questions.ts'
 import type { TerminalSurface } from '../surface/terminal.ts'
 
 /** Options of every command that uses one server. */

@@ -7,7 +7,7 @@ import { fixLines } from '../output/fixes.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { widthOf, wrap } from '../output/width.ts'
-import { answerQuestions } from '../surface/remote.ts'
+import { answerQuestions } from '../surface/answer-questions.ts'
 import type { CommandContext } from './context.ts'
 
 /** `jackfield doctor [target]`: diagnoses one server or every configured one. */

@@ -6,7 +6,7 @@ import { CliError, ExitCode } from '../cli/exit.ts'
 import type { Io } from '../cli/io.ts'
 import { type DaemonAddress, daemonAddress, type HostChoice, readRecord } from './address.ts'
 import { buildId, programFile } from './build-id.ts'
-import { errorOfFault } from './faults.ts'
+import { errorOfFault } from './error-of-fault.ts'
 
 /** Milliseconds within which a host process must accept connections. */
 const maxStartMs = 15_000

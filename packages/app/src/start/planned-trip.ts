@@ -10,7 +10,8 @@ import {
   type ToolCallEvent,
 } from '@jackfield/host'
 import type { SamplingMessage } from '@jackfield/sdk'
-import { CliError, ExitCode } from '../cli/exit.ts'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { writeErrorReason } from '../cli/file-errors.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { makeHost } from '../daemon/service.ts'
