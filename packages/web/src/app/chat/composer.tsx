@@ -9,9 +9,9 @@ import { isText, useDraft } from '../questions/answer.ts'
 import { routes } from '../routes.ts'
 import { useDock } from '../shell/dock-state.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { plainText, type Wire } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { type FromHost, plainText } from '../text/untrusted-text.ts'
 import { loaded } from '../ui/loaded.tsx'
 import { Button, Key } from '../ui/ui.tsx'
 import style from './chat.module.css'
@@ -21,7 +21,7 @@ import { type Choice, replaceWord, type Suggestion, useSuggestions, wordAt } fro
 
 const PromptForm = loaded(() => import('./prompt-form.tsx'))
 
-type QueuedRow = Extract<Wire<ConversationRow>, { kind: 'queued' }>
+type QueuedRow = Extract<FromHost<ConversationRow>, { kind: 'queued' }>
 
 /** Maximum number of attached resources shown above the text; the others are counted. */
 const maxChips = 6
@@ -42,7 +42,7 @@ export function Composer({
   isBusy: boolean
   queued: readonly QueuedRow[]
   /** Resources that are attached to the next message. */
-  attached: readonly Wire<AttachedCopy>[]
+  attached: readonly FromHost<AttachedCopy>[]
   onEditLast: () => void
   onDialog: (dialog: ConversationDialogKind) => void
 }): ReactNode {
@@ -138,7 +138,7 @@ export function Composer({
         <div key={message} className={style.queued}>
           <span>{t('chat.queued')}</span>
           <span className={style.cut}>
-            {said.text !== undefined && <Foreign text={said.text} maxCharacters={160} inline />}
+            {said.text !== undefined && <SafeText text={said.text} maxCharacters={160} inline />}
           </span>
           <Button
             small
@@ -166,7 +166,7 @@ export function Composer({
               <li key={`${server} ${plainText(uri)}`} className={style.chip}>
                 <FileText size={14} aria-hidden="true" />
                 <span className={style.cut}>
-                  <Foreign text={title} maxCharacters={40} inline />
+                  <SafeText text={title} maxCharacters={40} inline />
                 </span>
                 <small>{because === undefined ? compact(tokens) : t('context.automatic')}</small>
                 <button
@@ -284,10 +284,12 @@ function Suggestions({
           onClick={() => onChoose(suggestion)}
         >
           <span className={style.suggested}>
-            <Foreign text={suggestion.name} maxCharacters={100} inline />
+            <SafeText text={suggestion.name} maxCharacters={100} inline />
           </span>
           <span className={`${style.cut} ${style.about}`}>
-            {suggestion.about !== undefined && <Foreign text={suggestion.about} maxCharacters={120} inline />}
+            {suggestion.about !== undefined && (
+              <SafeText text={suggestion.about} maxCharacters={120} inline />
+            )}
           </span>
           {suggestion.note !== '' && (
             <small>

@@ -2,7 +2,7 @@ import { Plus, X } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { plainText } from '../text/foreign-type.ts'
+import { plainText } from '../text/untrusted-text.ts'
 import { Button, Field, uiStyle, Views } from '../ui/ui.tsx'
 import {
   callers,

@@ -3,9 +3,9 @@ import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Author } from '../text/author.tsx'
-import { ExactJson, Foreign, HostText } from '../text/foreign.tsx'
-import { plain, plainText } from '../text/foreign-type.ts'
 import { changedValues, leavesOf } from '../text/pieces.ts'
+import { ExactJson, HostText, SafeText } from '../text/safe-text.tsx'
+import { plain, plainText } from '../text/untrusted-text.ts'
 import { Button, Field, Key, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { isText, type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
 import { ArgumentEditor, ArgumentTable, ChangeTable, readArguments, Unreadable } from './arguments.tsx'
@@ -54,7 +54,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
     <Card
       row={row}
       title="approval.title"
-      origin={origin !== undefined && <Foreign text={origin} maxCharacters={200} inline />}
+      origin={origin !== undefined && <SafeText text={origin} maxCharacters={200} inline />}
       facts={
         <span>
           {t('approval.rule', { kind: ruleKind(decision.rule), rule: decision.rule })}
@@ -258,7 +258,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
         <Note tone="warn">
           {t('approval.labels')}{' '}
           {labels.map((label) => (
-            <Foreign key={plainText(label)} text={label} inline />
+            <SafeText key={plainText(label)} text={label} inline />
           ))}
         </Note>
       )}
