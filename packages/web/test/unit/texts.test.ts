@@ -348,7 +348,7 @@ describe('the built page', () => {
 })
 
 describe('a comparison of lines', () => {
-  it('has line numbers of both sides, and counts equal lines away from a change', () => {
+  test('has line numbers of both sides, and counts equal lines away from a change', () => {
     const before = ['{', '  "a": 1,', '  "b": 2,', '  "b": 2,', '  "c": 3', '}', ''].join('\n')
     const after = before.replace('"c": 3', '"c": 4').replace('"a": 1,', '"a": 1, 😀')
     expect(lineDiff(before, after, 1)).toEqual([

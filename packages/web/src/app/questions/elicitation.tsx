@@ -97,7 +97,6 @@ function FormCard({
   const [rememberedFields, setRememberedFields] = useState<ReadonlySet<string>>(
     new Set(Object.keys(remembered ?? {})),
   )
-  const [view, setView] = useState<'list' | 'json'>('list')
   const typed: FormDraft = { ...draft, ...secrets }
   const read = fields.map((field) => ({ field, outcome: typedValue(field, typed[field.key]) }))
   const values: FormValues = Object.fromEntries(
@@ -129,31 +128,7 @@ function FormCard({
       origin={question.origin !== undefined && <SafeText text={question.origin} maxCharacters={200} inline />}
       answering={answering}
       version={`${isReview} ${JSON.stringify(content ?? null)}`}
-      deny={
-        <>
-          <DecisionButton
-            onDecide={() => send({ action: 'decline' })}
-            data-act="decline"
-            aria-describedby={`decline-${row.id}`}
-          >
-            {t('form.decline')}
-          </DecisionButton>
-          <DecisionButton
-            look="quiet"
-            onDecide={() => send({ action: 'cancel' })}
-            data-act="cancel"
-            aria-describedby={`cancel-${row.id}`}
-          >
-            {t('form.cancel')}
-          </DecisionButton>
-          <span className="hidden-text" id={`decline-${row.id}`}>
-            {t('form.declineMeans')}
-          </span>
-          <span className="hidden-text" id={`cancel-${row.id}`}>
-            {t('form.cancelMeans')}
-          </span>
-        </>
-      }
+      deny={<DeclineButtons id={row.id} onDecide={(action) => send({ action })} />}
       allow={
         isReview ? (
           <>
@@ -220,54 +195,112 @@ function FormCard({
         </div>
       )}
       {row.state === 'open' && isReview && content !== undefined && (
-        <>
-          <p>{t('form.reviewIntro')}</p>
-          <Views
-            label={t('form.review')}
-            views={[
-              ['list', t('form.reviewList')],
-              ['json', 'JSON'],
-            ]}
-            value={view}
-            onChange={setView}
-          />
-          {view === 'json' ? (
-            <ExactJson value={content} label={t('form.reviewIntro')} />
-          ) : (
-            <div className={style.untrusted}>
-              <table className={style.table}>
-                <tbody>
-                  {reviewForm(fields, content).map(({ key, label, value }) => (
-                    <tr key={key}>
-                      <th scope="row">
-                        <SafeText text={untrusted(label)} inline />
-                      </th>
-                      <td>
-                        <SafeText text={untrusted(value)} />
-                      </td>
-                      <td>
-                        {fields.find((field) => field.key === key)?.secret === undefined && (
-                          <label className={style.row}>
-                            <input
-                              type="checkbox"
-                              checked={rememberedFields.has(key)}
-                              onChange={({ target }) =>
-                                setRememberedFields(toggleIn(rememberedFields, key, target.checked))
-                              }
-                            />{' '}
-                            {t('form.remember')}
-                          </label>
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
-          )}
-        </>
+        <FormReview
+          fields={fields}
+          content={content}
+          rememberedFields={rememberedFields}
+          onRemember={(key, isOn) => setRememberedFields(toggleIn(rememberedFields, key, isOn))}
+        />
       )}
     </Card>
+  )
+}
+
+/** Declines the request, or cancels it without a decision. */
+function DeclineButtons({
+  id,
+  onDecide,
+}: {
+  id: string
+  onDecide: (action: 'decline' | 'cancel') => void
+}): ReactNode {
+  const t = useText()
+  return (
+    <>
+      <DecisionButton
+        onDecide={() => onDecide('decline')}
+        data-act="decline"
+        aria-describedby={`decline-${id}`}
+      >
+        {t('form.decline')}
+      </DecisionButton>
+      <DecisionButton
+        look="quiet"
+        onDecide={() => onDecide('cancel')}
+        data-act="cancel"
+        aria-describedby={`cancel-${id}`}
+      >
+        {t('form.cancel')}
+      </DecisionButton>
+      <span className="hidden-text" id={`decline-${id}`}>
+        {t('form.declineMeans')}
+      </span>
+      <span className="hidden-text" id={`cancel-${id}`}>
+        {t('form.cancelMeans')}
+      </span>
+    </>
+  )
+}
+
+/** The values as they are sent, each with the choice to remember it. */
+function FormReview({
+  fields,
+  content,
+  rememberedFields,
+  onRemember,
+}: {
+  fields: readonly FormField[]
+  content: Parameters<typeof reviewForm>[1]
+  rememberedFields: ReadonlySet<string>
+  onRemember: (key: string, isOn: boolean) => void
+}): ReactNode {
+  const t = useText()
+  const [view, setView] = useState<'list' | 'json'>('list')
+  return (
+    <>
+      <p>{t('form.reviewIntro')}</p>
+      <Views
+        label={t('form.review')}
+        views={[
+          ['list', t('form.reviewList')],
+          ['json', 'JSON'],
+        ]}
+        value={view}
+        onChange={setView}
+      />
+      {view === 'json' ? (
+        <ExactJson value={content} label={t('form.reviewIntro')} />
+      ) : (
+        <div className={style.untrusted}>
+          <table className={style.table}>
+            <tbody>
+              {reviewForm(fields, content).map(({ key, label, value }) => (
+                <tr key={key}>
+                  <th scope="row">
+                    <SafeText text={untrusted(label)} inline />
+                  </th>
+                  <td>
+                    <SafeText text={untrusted(value)} />
+                  </td>
+                  <td>
+                    {fields.find((field) => field.key === key)?.secret === undefined && (
+                      <label className={style.row}>
+                        <input
+                          type="checkbox"
+                          checked={rememberedFields.has(key)}
+                          onChange={({ target }) => onRemember(key, target.checked)}
+                        />{' '}
+                        {t('form.remember')}
+                      </label>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
   )
 }
 
