@@ -10,7 +10,7 @@ import { translator } from '../../src/app/i18n/host-sentences.ts'
 import { issuesOf, type Schema } from '../../src/app/inspect/schema.ts'
 import { foldersOf } from '../../src/app/library/tree.ts'
 import { lineDiff } from '../../src/app/text/line-diff.ts'
-import { changedValues, folderOf, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
+import { briefly, changedValues, folderOf, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
 
 const at = (path: string): URL => new URL(path, import.meta.url)
 const read = (language: string): Record<string, string> =>
@@ -364,4 +364,10 @@ describe('a comparison of lines', () => {
     expect(lineDiff('a\nb\nc\nd', 'a\nb\nc\nd\ne', 1)[0]).toEqual({ kind: 'skipped', count: 3 })
     expect(lineDiff('', 'a')).toEqual([{ kind: 'added', after: 1, text: 'a' }])
   })
+})
+
+test('arguments in one line are separated, without the quotes of JSON', () => {
+  expect(briefly({ origin: 'Oslo', date: '2027-01-10', bags: [1, 2] })).toBe(
+    'origin: Oslo, date: 2027-01-10, bags: [1,2]',
+  )
 })

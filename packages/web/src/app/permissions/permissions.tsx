@@ -9,7 +9,7 @@ import { Author } from '../text/author.tsx'
 import { SafeText } from '../text/safe-text.tsx'
 import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
-import { Button, Empty } from '../ui/ui.tsx'
+import { Button, Empty, scrollIntoRow } from '../ui/ui.tsx'
 import { type DraftRule, draftOf, emptyRule, ruleOf } from './draft-rule.ts'
 import { Explain } from './explain.tsx'
 import style from './permissions.module.css'
@@ -34,6 +34,7 @@ export default function Permissions({ view: viewName }: { view?: string }): Reac
             href={routes.permission.to(name)}
             className={screen.tab ?? ''}
             aria-current={name === view ? 'page' : undefined}
+            ref={name === view ? scrollIntoRow : undefined}
           >
             {t(`permissions.view.${name}`)}
           </Link>
@@ -128,7 +129,11 @@ function Rules(): ReactNode {
                         <FileLocation file={location.file} line={location.line} />
                       )}
                     </span>
-                    <span className={style.hits} title={t('permissions.hitsMean')}>
+                    <span
+                      className={style.hits}
+                      title={t('permissions.hitsMean')}
+                      data-label={t('permissions.hits')}
+                    >
                       {number(hitsOf(rule))}
                     </span>
                     <span className={style.acts}>

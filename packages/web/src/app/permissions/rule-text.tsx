@@ -44,7 +44,11 @@ export function Conditions({ rule }: { rule: Rule }): ReactNode {
         </span>
       )}
       {gate === 'result' && <span className={style.condition}>{t('permissions.ofResults')}</span>}
-      {scope !== undefined && <span className={style.condition}>≤ {t(`remember.${scope}`)}</span>}
+      {scope !== undefined && (
+        <span className={style.condition}>
+          {t('permissions.scope')}: {t(`remember.${scope}`)}
+        </span>
+      )}
       {tests?.map((test) => {
         const { at, ...conditions } = test
         return (

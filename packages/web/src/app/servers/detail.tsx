@@ -42,7 +42,7 @@ export function ServerDetail({ name, row }: { name: string; row: ServerRow }): R
         <StateLamp state={connection.state} />
       </div>
       {'fixes' in connection && (
-        <Note tone="danger">
+        <Note tone={connection.state === 'failed' ? 'danger' : 'warn'}>
           <HostText text={connection.reason} />
           <Fixes fixes={connection.fixes} page={name} />
         </Note>
