@@ -43,7 +43,8 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
           matched: <strong>{number(matched.length)}</strong>,
           considered: number(considered),
         })}{' '}
-        {t('permissions.asked', { asked: asking })} {other > 0 && t('permissions.stricter', { count: other })}{' '}
+        {t('permissions.asked', { asked: asking })}{' '}
+        {other > 0 && t('permissions.otherwise', { count: other })}{' '}
         {uncertain > 0 && t('permissions.uncertain', { count: uncertain })}
       </p>
       <span className={style.bar} aria-hidden="true">

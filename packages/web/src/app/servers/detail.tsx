@@ -7,7 +7,7 @@ import { routes } from '../routes.ts'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { HostText, SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
-import { Summary } from '../text/summary.tsx'
+import { Summary, waitsForPerson } from '../text/summary.tsx'
 import { plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
@@ -273,7 +273,7 @@ function Newest({ server }: { server: string }): ReactNode {
                 <Summary event={{ ...row, summary: plainText(row.summary) }} maxCharacters={120} />
               </span>
               <span className={row.outcome === 'error' ? uiStyle.danger : screen.muted}>
-                {outcome(row.outcome)}
+                {outcome(waitsForPerson({ kind: row.kind, status: row.outcome }) ? 'waits' : row.outcome)}
               </span>
             </Link>
           </li>

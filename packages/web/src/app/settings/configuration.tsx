@@ -55,9 +55,11 @@ export default function Configuration(): ReactNode {
                   <SafeText text={file} inline />
                 </span>
                 <span className={screen.muted}>
-                  {isBroken ? t('config.broken') : !exists ? t('config.missing') : ''}{' '}
+                  {[
+                    ...(isBroken ? [t('config.broken')] : exists ? [] : [t('config.missing')]),
+                    ...(isOwn ? [t('config.own')] : []),
+                  ].join(' · ')}{' '}
                   {app !== undefined && <SafeText text={app} inline />}
-                  {isOwn && t('config.own')}
                 </span>
                 <Button
                   small
