@@ -22,8 +22,9 @@ import {
 } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
-import { Summary, waitsForPerson } from '../text/summary.tsx'
+import { Summary } from '../text/summary.tsx'
 import style from './activity.module.css'
+import { waitsForPerson } from './open-questions.ts'
 
 const icons = {
   app: AppWindow,

@@ -36,21 +36,3 @@ export function Summary({
     return <SafeText text={untrusted(summary)} maxCharacters={maxCharacters} inline />
   return <HostText text={untrusted(summary)} maxCharacters={maxCharacters} inline />
 }
-
-/** Kinds of events that last until the user answers. */
-const questionKinds: ReadonlySet<TraceEvent['kind']> = new Set([
-  'approval',
-  'result',
-  'elicitation',
-  'roots',
-  'start',
-  'input',
-  'install',
-  'drift',
-  'login',
-])
-
-/** Whether an event is an open question. */
-export function waitsForPerson({ status, kind }: Pick<TraceEvent, 'status' | 'kind'>): boolean {
-  return status === 'running' && questionKinds.has(kind)
-}
