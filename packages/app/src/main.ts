@@ -1,7 +1,7 @@
 import { ExitCode, Interruption } from './cli/exit.ts'
+import { writeErrorReason } from './cli/file-errors.ts'
 import { jsonNote } from './cli/io.ts'
 import { run, wantsJson } from './cli/program.ts'
-import { writeErrorReason } from './cli/unreadable.ts'
 
 const stop = new AbortController()
 const listeners: (() => void)[] = []

@@ -105,7 +105,9 @@ function parseArguments(args: string[]) {
       },
     })
   } catch (error) {
-    throw new UsageError(`${error instanceof Error ? error.message : String(error)}. See --help.`)
+    // Node.js adds how to pass a word that begins with "-", which no folder here does.
+    const [reason] = String(error instanceof Error ? error.message : error).split('. ')
+    throw new UsageError(`${reason}. See --help.`)
   }
 }
 

@@ -113,7 +113,7 @@ describe('create-jackfield', () => {
       ['notes', 'http'],
       'npm interpreted --template as its own option, because there is no "--" before it. Write: npm create jackfield notes -- --template http',
     ],
-    [['notes', '--tempate', 'stdio'], "Unknown option '--tempate'"],
+    [['notes', '--tempate', 'stdio'], "Unknown option '--tempate'. See --help."],
     [['file', '--template', 'stdio'], 'is not a folder. Choose another name.'],
   ])('%j ends with exit code 2 and advice', async (words, message) => {
     const folder = tempFolder()

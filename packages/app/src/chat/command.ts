@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { addAbortSignal } from 'node:stream'
 import { pathToFileURL } from 'node:url'
@@ -14,8 +15,9 @@ import { type ConfigChoice, readConfig } from '../cli/target.ts'
 import type { ServiceOptions } from '../daemon/service.ts'
 import { errorText } from '../output/fixes.ts'
 import { wrapText } from '../output/flow.ts'
+import { oneLine, shellWord } from '../output/sanitize.ts'
+import { answerQuestions } from '../surface/answer-questions.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
-import { answerQuestions } from '../surface/remote.ts'
 import { terminalSurface } from '../surface/terminal.ts'
 import { ConversationDisplay, createChatNews, runConversationLoop, type SingleMessage } from './chat.ts'
 import { ConversationView } from './conversation-view.ts'
@@ -30,6 +32,16 @@ import { terminalChatSurface } from './terminal-surface.ts'
 const maxInputBytes = 4 * 1_048_576
 /** Milliseconds after which a dialogue begins although servers are still connecting. */
 const slowStartMs = 5_000
+
+/** @throws a usage error if there is no such folder: a message behind the option is read as another one */
+async function openedRoot(folder: string, { cwd }: Io): Promise<{ uri: string }> {
+  const path = resolve(cwd, folder)
+  const found = await stat(path).catch(() => undefined)
+  if (found?.isDirectory() === true) return { uri: pathToFileURL(path).href }
+  throw usageError(
+    `--root ${shellWord(oneLine(folder))}: there is no folder ${oneLine(path)}. --root takes all words up to the next option, so a message is written before it.`,
+  )
+}
 
 export interface ChatOptions extends ConfigChoice {
   model?: string
@@ -61,7 +73,7 @@ export async function chat(
   const answers = options.answers === undefined ? undefined : readAnswers(options.answers)
   // A model that is unavailable is reported before anything starts.
   if (options.model !== undefined) modelsInUse(io.env, options.model, [])
-  const roots = (options.root ?? []).map((folder) => ({ uri: pathToFileURL(resolve(io.cwd, folder)).href }))
+  const roots = await Promise.all((options.root ?? []).map((folder) => openedRoot(folder, io)))
   const { store } = options
   return await runConversation(
     async (canAsk, note) => {

@@ -13,7 +13,7 @@ import { grantText } from '../output/rules.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { attachCommand } from './attach-command.ts'
-import { detach, listAttached } from './attached.ts'
+import { detach, listAttached } from './attachments.ts'
 import { showContext } from './context.ts'
 import {
   compactConversation,

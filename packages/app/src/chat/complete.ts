@@ -2,9 +2,9 @@ import type { CatalogTemplate } from '@jackfield/host'
 import type { HostClient } from '@jackfield/host/client'
 import { rootsVerbs } from '../commands/roots.ts'
 import { plain } from '../output/sanitize.ts'
-import { typeahead } from './attach.ts'
-import { attachedCopies } from './attached.ts'
+import { attachedCopies } from './attachments.ts'
 import type { ChatState } from './state.ts'
+import { typeahead } from './typeahead.ts'
 
 /** Data used for completion. */
 type CompletionSource = Pick<ChatState, 'client' | 'conversation'>

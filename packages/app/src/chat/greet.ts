@@ -1,4 +1,4 @@
-import { respondCommand } from '../forms/later.ts'
+import { respondCommand } from '../forms/later-choice.ts'
 import { inOneLine, stateText } from '../output/connection.ts'
 import { wrapText } from '../output/flow.ts'
 import { questionSummary } from '../output/inbox.ts'

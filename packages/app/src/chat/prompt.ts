@@ -7,11 +7,11 @@ import { promptResult } from '../output/content.ts'
 import { wrapText } from '../output/flow.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 import { editText, hasEditor } from '../surface/edit.ts'
-import { typeahead } from './attach.ts'
 import type { CommandOutcome } from './commands.ts'
 import { quoteWord, splitWords } from './slash.ts'
 import type { ChatState } from './state.ts'
 import { askUse, type ChatSurface } from './surface.ts'
+import { typeahead } from './typeahead.ts'
 
 /**
  * Uses a prompt: asks for missing arguments, with the last values used in this folder as defaults, shows the messages, and sends

@@ -3,7 +3,7 @@ import type { JsonObject, JsonSchema } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { oneLine } from '../output/sanitize.ts'
 import { usageError } from './exit.ts'
-import { readErrorReason } from './unreadable.ts'
+import { readErrorReason } from './file-errors.ts'
 
 type Type = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array' | 'null'
 

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Backplane } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from './exit.ts'
-import { readErrorReason } from './unreadable.ts'
+import { readErrorReason } from './file-errors.ts'
 
 /** A backplane that a command opened, and closes. */
 export type OpenBackplane = Backplane & { close(): Promise<void> }

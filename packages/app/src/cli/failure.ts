@@ -1,10 +1,10 @@
 import { asStoreError, type Fix, ModelError } from '@jackfield/host'
 import { McpError, RpcError } from '@jackfield/sdk'
-import { storeFailure } from '../daemon/faults.ts'
+import { storeFailure } from '../daemon/error-of-fault.ts'
 import { fixesIn, withFixLines } from '../output/fixes.ts'
 import { plain } from '../output/sanitize.ts'
 import { CliError, ExitCode, inSeconds, isMissingKey } from './exit.ts'
-import { writeErrorReason } from './unreadable.ts'
+import { writeErrorReason } from './file-errors.ts'
 
 /** A failed command: exit code, a message safe to print, and the protocol error code, if any. */
 export interface Failure {

@@ -76,6 +76,8 @@ export function groupCommands(program: Command): void {
   program.configureHelp({
     subcommandTerm: (command) => command.name(),
     visibleCommands: (command) => [...order(command)],
+    // Commander orders groups by the first command that was added.
+    groupItems: (_, visible, groupOf) => new Help().groupItems(visible, visible, groupOf),
   })
 }
 
@@ -85,7 +87,12 @@ export function completeHelp(program: Command, shared: Command): void {
     shared.options.some((one) => one.flags === option.flags && one.description === option.description)
   const visit = (command: Command, path: string): void => {
     for (const own of command.commands) visit(own, `${path} ${own.name()}`.trim())
-    if (command === program || command === shared) return
+    if (command === program) return
+    const typed = path.replace(/ list$/, '')
+    command.showHelpAfterError(
+      `${typed === 'call' ? 'Arguments of the tool are written key=value. ' : ''}Usage and options: jackfield ${typed} --help`,
+    )
+    if (command === shared) return
     if (command.options.some(described)) {
       command.configureHelp({
         ...command.configureHelp(),

@@ -3,7 +3,7 @@ import { channelPair, createHostClient, type HostClient, type Notice } from '@ja
 import type { HostService } from '@jackfield/host/service'
 import { daemonAddress, type HostChoice } from '../daemon/address.ts'
 import { differingVariables } from '../daemon/environment.ts'
-import { errorOfFault } from '../daemon/faults.ts'
+import { errorOfFault } from '../daemon/error-of-fault.ts'
 import type { ServiceOptions } from '../daemon/service.ts'
 import { type Io, writeNote } from './io.ts'
 

@@ -1,5 +1,6 @@
 import { closeSync, constants, fchmodSync, fstatSync, ftruncateSync, openSync, writeFileSync } from 'node:fs'
 import { usageError } from './exit.ts'
+import { writeErrorReason } from './file-errors.ts'
 
 /**
  * Writes a file that only its owner may read, also when it replaces one that others could read; devices and pipes are written to
@@ -48,5 +49,5 @@ function isSystemError(error: unknown): boolean {
 }
 
 function cannotWrite(file: string, error: unknown): Error {
-  return usageError(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+  return usageError(`${file} cannot be written: ${writeErrorReason(error)}`)
 }

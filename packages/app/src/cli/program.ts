@@ -101,12 +101,13 @@ async function runCommand(
     .version(version)
     .helpCommand(true)
     .addHelpText('after', programHelpText)
-    .showHelpAfterError('Try --help.')
+    .showHelpAfterError('All commands: jackfield --help')
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => {
         if (!isJson) io.stderr.write(text)
       },
+      outputError: (text, write) => write(`error: ${parseErrorText(text)}\n`),
     })
     .exitOverride()
 
@@ -115,8 +116,7 @@ async function runCommand(
   program.hook('preAction', async (_, action) => {
     const { name, words } = topLevelCommand(action)
     if (command === undefined || startingCommands.has(name)) return
-    const { shellWord } = await import('../forms/later.ts')
-    const { oneLine } = await import('../output/sanitize.ts')
+    const { oneLine, shellWord } = await import('../output/sanitize.ts')
     throw usageError(
       `jackfield ${words} takes no command after --. To configure that server: jackfield install -- ${oneLine(command.map(shellWord).join(' ')) || '<command>'}`,
     )
@@ -205,7 +205,6 @@ async function runCommand(
     async () => (await import('../commands/call.ts')).call,
     (subcommand) =>
       withContentOptions(subcommand)
-        .showHelpAfterError('Arguments of the tool are written key=value. Try --help.')
         .option('--args <json>', 'arguments as a JSON object, @file or - for stdin; sent without validation')
         .option(
           '--park',
@@ -402,8 +401,7 @@ async function runCommand(
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return ExitCode.done
       if (isJson) {
-        const message = error.message.replace(/^error: /, '')
-        io.stderr.write(`${exactJson({ error: { message } })}\n`)
+        io.stderr.write(`${exactJson({ error: { message: parseErrorText(error.message) } })}\n`)
       }
       return ExitCode.usage
     }
@@ -413,6 +411,17 @@ async function runCommand(
     io.stderr.write(json || isJson ? `${exactJson({ error: printed })}\n` : `${failureText(failure)}\n`)
     return exitCode
   }
+}
+
+/** An error of commander, without the name of a subcommand that was not typed. */
+function parseErrorText(message: string): string {
+  return message
+    .trim()
+    .replace(/^error: /, '')
+    .replace(
+      /^too many arguments for '.*'\. Expected \d+ arguments? but got \d+: (.*)\.$/s,
+      'too many arguments: $1',
+    )
 }
 
 /** The name of the first command of a command line, and the names of it and its subcommands. */
@@ -434,7 +443,9 @@ async function checkFirstWords(
   const { oneLine } = await import('../output/sanitize.ts')
   if (isOption)
     throw usageError(
-      `There is no option ${oneLine(first)} before a command. Options follow the command, as in: jackfield tools --json`,
+      first === '-v'
+        ? 'There is no option -v before a command. jackfield --version prints the version.'
+        : `There is no option ${oneLine(first)} before a command. Options follow the command, as in: jackfield tools --json`,
     )
   const commands = [...program.commands.map((command) => command.name()), 'help']
   if (!commands.includes(second))

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { usageError } from './exit.ts'
+import { readErrorReason } from './file-errors.ts'
 import type { Io } from './io.ts'
-import { readErrorReason } from './unreadable.ts'
 
 /**
  * The store of the activity log and grants: the file of `--store`, `:memory:` with `--no-store`, or a file in the user's data

@@ -75,11 +75,18 @@ export function noServersMessage(file: string, config: Pick<LayeredConfig, 'prob
     : `${file} names no servers.\n${serverHints}`
 }
 
-/** Takes the target from the front of the words; with `--`, the command after it is the target. */
+/** Explains how an item of a server is named, for a command whose first word names no server. */
+export type ItemHint = (word: string) => Promise<string>
+
+/**
+ * Takes the target from the front of the words; with `--`, the command after it is the target. `itemHint` completes the message
+ * for a first word that is no server.
+ */
 export async function readTarget(
   { words, command }: CommandWords,
   options: TargetOptions,
   io: Io,
+  itemHint?: ItemHint,
 ): Promise<{ target: Target; rest: string[] }> {
   if (command !== undefined) {
     const [program, ...args] = command
@@ -107,7 +114,8 @@ export async function readTarget(
   }
   if (/^https?:\/\//i.test(given)) return { target: urlTarget(given, options.header ?? []), rest }
   const { name, tool } = await splitName(given, options, io)
-  const target = await configuredTarget({ name, given, isSplit: tool !== undefined }, options, io)
+  const word = { name, given, isSplit: tool !== undefined }
+  const target = await configuredTarget(word, options, io, itemHint)
   return { target, rest: tool === undefined ? rest : [tool, ...rest] }
 }
 
@@ -226,6 +234,7 @@ async function configuredTarget(
   { name, given, isSplit }: { name: string; given: string; isSplit: boolean },
   options: TargetOptions,
   io: Io,
+  itemHint?: ItemHint,
 ): Promise<Target> {
   const config = await readLayers(options, io)
   const address = Object.hasOwn(config.servers, name) ? undefined : addressProblem(given)
@@ -249,8 +258,10 @@ async function configuredTarget(
   if (broken !== undefined) throw usageError(problemLine(broken))
   const known = Object.keys(config.servers)
   const has = known.length === 0 ? 'It names none.' : `It names: ${known.join(', ')}.`
+  const shownName = isSplit ? name : serverPart(name)
+  const hint = shownName === given && itemHint !== undefined ? `\n${await itemHint(given)}` : ''
   throw usageError(
-    `${config.files.map(({ file }) => file).join(', ')} has no server "${isSplit ? name : serverPart(name)}". ${has}`,
+    `${config.files.map(({ file }) => file).join(', ')} has no server "${shownName}". ${has}${hint}`,
   )
 }
 

@@ -12,7 +12,7 @@ import { CliError, ExitCode, usageError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
 import { progressLine } from '../cli/progress.ts'
 import { runOperation, type Session } from '../cli/session.ts'
-import { errorOf } from '../daemon/faults.ts'
+import { errorOf } from '../daemon/error-of-fault.ts'
 import { printedResult } from '../output/content.ts'
 import { type ContentOptions, markdownResult, printRaw, rawResult } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
@@ -53,11 +53,10 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     line.clear()
   }
   const park = options.park === true ? deferringSurface(output, options) : undefined
-  const { session, rest } = await connectTo(
-    { ...context, output },
-    ['tools'],
-    park === undefined ? { onAsking } : { isLocal: true, surface: park },
-  )
+  const { session, rest } = await connectTo({ ...context, output }, ['tools'], {
+    item: { kind: 'tool', command: 'call' },
+    ...(park === undefined ? { onAsking } : { isLocal: true, surface: park }),
+  })
   await using _ = session
   const { client, catalog } = session
   const [word, ...words] = rest

@@ -4,8 +4,8 @@ import type { Command, Option } from 'commander'
 import { ExitCode } from '../cli/exit.ts'
 import type { Io } from '../cli/io.ts'
 import { readLayers } from '../cli/target.ts'
-import { daemonAddress, type HostChoice } from '../daemon/address.ts'
-import { withRunningHost } from '../daemon/attach.ts'
+import type { HostChoice } from '../daemon/address.ts'
+import { askRunningHost } from '../daemon/attach.ts'
 import { oneLine, plain } from '../output/sanitize.ts'
 
 interface Candidate {
@@ -32,8 +32,6 @@ interface Line {
   readonly current: string
 }
 
-/** Milliseconds for the host process and its servers to respond. */
-const hostTimeoutMs = 1_500
 const maxCandidates = 300
 const maxDescription = 70
 
@@ -291,14 +289,7 @@ async function askHost<T>(
   io: Io,
   work: (call: HostClient['call']) => Promise<T>,
 ): Promise<T | undefined> {
-  const timeout = AbortSignal.timeout(hostTimeoutMs)
-  const waited = new Promise<undefined>((resolve) =>
-    timeout.addEventListener('abort', () => resolve(undefined)),
-  )
-  return await Promise.race([
-    waited,
-    withRunningHost(daemonAddress(hostChoiceOf(line), io), 'jackfield completion', work),
-  ])
+  return await askRunningHost(hostChoiceOf(line), io, 'jackfield completion', work)
 }
 
 function hostChoiceOf({ options }: Line): HostChoice {

@@ -109,6 +109,8 @@ export async function explainConfig(
   const names = words.length > 0 ? words : Object.keys(config.servers)
   const unknown = names.find((name) => config.origins[name] === undefined)
   if (unknown !== undefined) throw unknownServer(unknown, config)
+  if (names.length === 0)
+    output.note('No server is configured. jackfield config shows where one can be added.')
   const explained = explainServers(config, (text) => host.secrets.redact(text), names)
   const settings = words.length > 0 ? [] : explainSettings(config)
   const { palette } = output

@@ -1,6 +1,7 @@
 import type { HostConnectOptions } from '@jackfield/host'
 import type { HostClient } from '@jackfield/host/client'
-import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { splitCall } from '../cli/call-words.ts'
+import { CliError, ExitCode, inSeconds, usageError } from '../cli/exit.ts'
 import { openHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import {
@@ -19,9 +20,10 @@ import {
   readTarget,
   type Target,
 } from '../cli/target.ts'
+import { askRunningHost } from '../daemon/attach.ts'
 import { noteWithFixes } from '../output/fixes.ts'
-import { oneLine } from '../output/sanitize.ts'
-import { answerQuestions } from '../surface/remote.ts'
+import { oneLine, shellWord } from '../output/sanitize.ts'
+import { answerQuestions } from '../surface/answer-questions.ts'
 import type { TerminalSurface } from '../surface/terminal.ts'
 
 /** Options of every command that uses one server. */
@@ -44,14 +46,43 @@ export interface CommandContext<O = ServerOptions> extends CommandWords {
   output: Output
 }
 
+/** What the words after the server name, in the messages of a command. */
+interface ItemWord {
+  readonly kind: 'tool' | 'prompt'
+  /** As typed: `call`. */
+  readonly command: string
+}
+
+/** How to name the server of an item. The servers that have it are known if the host process of this folder runs. */
+async function hintFor(
+  { kind, command }: ItemWord,
+  word: string,
+  options: ServerOptions,
+  io: Io,
+): Promise<string> {
+  const name = splitCall(word)?.name ?? word
+  const servers = await askRunningHost(options, io, 'jackfield', async (call) =>
+    kind === 'tool'
+      ? (await call('catalog.tools', {})).filter(({ tool }) => tool.name === name)
+      : (await call('catalog.prompts', {})).filter(({ prompt }) => prompt.name === name),
+  ).catch(() => undefined)
+  const [first, ...others] = (servers ?? []).map(({ server }) => shellWord(oneLine(server)))
+  const usage = (server: string): string => `jackfield ${command} ${server} ${shellWord(oneLine(word))}`
+  if (first === undefined)
+    return `If ${oneLine(name)} is a ${kind}, name its server first: ${usage('<server>')}. The ${kind}s of all servers: jackfield ${kind}s`
+  const owners = [first, ...others].join(', ')
+  return `${oneLine(name)} is a ${kind} of ${owners}. Name the server first: ${usage(first)}`
+}
+
 /** Connects to the server named by the first words and fetches `lists`. Returns them with the remaining words. */
 export async function connectTo(
   context: CommandContext,
   lists: NonNullable<HostConnectOptions['lists']> = [],
-  more: Pick<SessionOptions, 'surface' | 'isLocal' | 'onAsking'> = {},
+  { item, ...more }: Pick<SessionOptions, 'surface' | 'isLocal' | 'onAsking'> & { item?: ItemWord } = {},
 ): Promise<{ session: Session; rest: string[]; target: Target }> {
   const { options, io, output } = context
-  const { target, rest } = await readTarget(context, options, io)
+  const itemHint = item && ((word: string) => hintFor(item, word, options, io))
+  const { target, rest } = await readTarget(context, options, io, itemHint)
   const answers = await readAnswersOption(options)
   return {
     session: await openSession(target, lists, { ...options, answers, ...more }, io, output),
@@ -144,7 +175,7 @@ export async function openServers(
       else if ('reason' in connection)
         noteWithFixes(
           output,
-          `${oneLine(name)}: ${oneLine(connection.reason)}`,
+          `${oneLine(name)}: ${oneLine(inSeconds(connection.reason))}`,
           'fixes' in connection ? connection.fixes : [],
         )
     }

@@ -7,7 +7,7 @@ import { fixLines } from '../output/fixes.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { widthOf, wrap } from '../output/width.ts'
-import { answerQuestions } from '../surface/remote.ts'
+import { answerQuestions } from '../surface/answer-questions.ts'
 import type { CommandContext } from './context.ts'
 
 /** `jackfield doctor [target]`: diagnoses one server or every configured one. */
@@ -32,10 +32,7 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
     })
   const reports: DoctorReport[] = []
   const { palette } = output
-  const asTyped = (step: DoctorStep): DoctorStep =>
-    target === undefined || !('url' in target.server) || step.fixes === undefined
-      ? step
-      : { ...step, fixes: fixesFor(target, step.fixes) }
+  const asTyped = (step: DoctorStep): DoctorStep => (target === undefined ? step : stepFor(target, step))
   for (const name of Object.keys(servers)) {
     if (!output.json) io.stdout.write(`${reports.length === 0 ? '' : '\n'}${palette.bold(oneLine(name))}\n`)
     let shown = 0
@@ -65,6 +62,23 @@ export async function doctor(context: CommandContext): Promise<ExitCode> {
   output.result({ healthy: unhealthy === 0 && !isBroken, servers: reports }, () => `\n${verdict}`)
   if (unhealthy > 0) return ExitCode.cannotConnect
   return isBroken ? ExitCode.usage : ExitCode.done
+}
+
+/** A step with the fixes that the command line has for an unconfigured URL: its headers are options. */
+function stepFor(target: Target, step: DoctorStep): DoctorStep {
+  if (!('url' in target.server) || target.config !== undefined) return step
+  const fixes = fixesFor(target, step.fixes ?? [])
+  const isAboutHeaders =
+    step.advice?.includes('"headers"') === true ||
+    step.fixes?.some((fix) => fix.action === 'configure' && fix.setting === 'headers') === true
+  const option = "--header 'Authorization: Bearer <token>'"
+  return {
+    ...step,
+    ...(step.fixes !== undefined && { fixes }),
+    ...(isAboutHeaders && {
+      advice: fixes.length > 0 ? `Or, if you have a token: ${option}` : `Give a valid token: ${option}`,
+    }),
+  }
 }
 
 async function chosenServers(context: CommandContext): Promise<{
@@ -117,7 +131,7 @@ export function stepLines(
   const parts = step === 'environment' && columns !== undefined ? message.split('; ') : [message]
   const lines = parts.flatMap((part) => wrapIndented(oneLine(part), columns, indent))
   const text = lines.map((line) => (outcome === 'skipped' ? palette.dim(line) : line)).join(`\n${indent}`)
-  const todo = [...(advice === undefined ? [] : [oneLine(advice)]), ...fixLines(fixes)]
+  const todo = [...fixLines(fixes), ...(advice === undefined ? [] : [oneLine(advice)])]
   const next = todo.map((line) => {
     const [first = '', ...more] = wrapIndented(line, columns, `${indent}  `)
     return [`${indent}${palette.bold('→')} ${first}`, ...more.map((rest) => `${indent}  ${rest}`)].join('\n')

@@ -2,17 +2,18 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Host, type LayeredConfig, type Surface, serveGateways, type UserGateway } from '@jackfield/host'
+import { matchesGlob } from '@jackfield/host/config'
 import { McpError } from '@jackfield/sdk'
 import { serveStdio } from '@jackfield/sdk/stdio'
 import { backplaneVariable, openBackplane, readKeys } from '../cli/backplane.ts'
 import { ExitCode, usageError } from '../cli/exit.ts'
+import { readErrorReason } from '../cli/file-errors.ts'
 import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { credentialStore } from '../cli/secrets.ts'
 import { modelsFor, surfaceFor } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, readConfig } from '../cli/target.ts'
-import { readErrorReason } from '../cli/unreadable.ts'
 import { version } from '../cli/version.ts'
 import { makeHost } from '../daemon/service.ts'
 import { noteWithFixes } from '../output/fixes.ts'
@@ -182,7 +183,7 @@ async function openGateway({
     const started = host.start()
     started.catch(() => {})
     await Promise.race([started, whenStarted(host, io.signal)])
-    noteConnections(host, output)
+    noteConnections(host, options.only, output)
     return {
       server: opened.server,
       async close() {
@@ -225,12 +226,26 @@ function storesOf(user: string | undefined, options: GatewayCommandOptions, io: 
   }
 }
 
-function noteConnections(host: Host, output: Output): void {
+function noteConnections(host: Host, only: readonly string[] | undefined, output: Output): void {
   for (const [server, state] of host.connections) {
     if ('fixes' in state)
       noteWithFixes(output, `! ${oneLine(server)} is not available: ${oneLine(state.reason)}`, state.fixes)
   }
-  output.note(`${count(host.tools().length, 'tool')} of ${count(host.connections.size, 'server')}.`)
+  const tools = host.tools().map(({ name }) => name)
+  const names = [
+    ...tools,
+    ...host.prompts().map(({ name }) => name),
+    ...host.resources().map(({ server, resource }) => `${server}__${resource.uri}`),
+    ...host.templates().map(({ server, template }) => `${server}__${template.uriTemplate}`),
+  ]
+  const isOffered = (name: string): boolean => only?.some((glob) => matchesGlob(glob, name)) ?? true
+  for (const glob of only ?? []) {
+    if (names.some((name) => matchesGlob(glob, name))) continue
+    const example = tools[0] === undefined ? '' : `, such as ${oneLine(tools[0])}`
+    output.note(`! --only ${oneLine(glob)} matches nothing. Names are written server__tool${example}`)
+  }
+  const all = `${count(tools.length, 'tool')} of ${count(host.connections.size, 'server')}`
+  output.note(only === undefined ? `${all}.` : `${tools.filter(isOffered).length} of ${all}.`)
 }
 
 function parseAddress(text: string): { host: string; port: number } {

@@ -1,6 +1,7 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { readErrorReason, writeErrorReason } from '../cli/file-errors.ts'
 import type { Session } from '../cli/session.ts'
 import { version } from '../cli/version.ts'
 import { cliSource, isCallable } from '../generate/cli.ts'
@@ -21,7 +22,7 @@ const usage = 'jackfield generate <client|cli> <target> [--output-file <file>] [
 export async function generate(context: CommandContext<GenerateOptions>): Promise<ExitCode> {
   const { words, options, io, output } = context
   const [kind, ...targetWords] = words
-  if (kind !== 'client' && kind !== 'cli') throw usageError(`What? Usage: ${usage}`)
+  if (kind !== 'client' && kind !== 'cli') throw usageError(`Generate what? Usage: ${usage}`)
   const { outputFile, check = false } = options
   if (check && outputFile === undefined)
     throw usageError('--check compares a file. Name it with --output-file <file>.')
@@ -58,7 +59,7 @@ async function readExisting(file: string): Promise<string | undefined> {
     return await readFile(file, 'utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw usageError(`${file} cannot be read: ${error instanceof Error ? error.message : error}`)
+    throw usageError(`${file} cannot be read: ${readErrorReason(error)}`)
   }
 }
 
@@ -67,7 +68,7 @@ async function write(file: string, source: string, kind: GeneratedKind): Promise
     await writeFile(file, source)
     if (kind === 'cli') await chmod(file, 0o755)
   } catch (error) {
-    throw usageError(`${file} cannot be written: ${error instanceof Error ? error.message : error}`)
+    throw usageError(`${file} cannot be written: ${writeErrorReason(error)}`)
   }
 }
 

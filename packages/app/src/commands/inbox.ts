@@ -4,8 +4,8 @@ import type { Io, Output } from '../cli/io.ts'
 import { storeFile } from '../cli/store.ts'
 import { readLayers } from '../cli/target.ts'
 import { storeHost } from '../daemon/service.ts'
-import { respondCommand } from '../forms/later.ts'
-import { shortAge } from '../output/age.ts'
+import { respondCommand } from '../forms/later-choice.ts'
+import { shortAge } from '../output/ago.ts'
 import { prettyJson } from '../output/content.ts'
 import { answerCommands, inboxTable, questionState, questionSummary } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -51,7 +51,7 @@ async function refuseUnknownServer(server: string, host: Host, io: Io): Promise<
   const asked = host.inbox.list({ state: 'all' }).map(({ question }) => question.cause.server)
   const known = [...new Set([...Object.keys(servers), ...asked])].sort()
   if (known.includes(server)) return
-  const has = known.length === 0 ? 'No server is known' : `Known are: ${oneLine(known.join(', '), 400)}`
+  const has = known.length === 0 ? 'No server is known' : `Known servers: ${oneLine(known.join(', '), 400)}`
   throw usageError(
     `There is no server "${oneLine(server)}". ${has}. jackfield inbox lists the questions of all.`,
   )

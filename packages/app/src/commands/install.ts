@@ -22,6 +22,7 @@ import {
 } from '@jackfield/host'
 import { McpError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { readErrorReason } from '../cli/file-errors.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { registryOptions } from '../cli/registry.ts'
 import { secretStore } from '../cli/secrets.ts'
@@ -29,10 +30,9 @@ import { surfaceFor } from '../cli/session.ts'
 import { hostSettings } from '../cli/settings.ts'
 import { bundleFolder, storeFile } from '../cli/store.ts'
 import { nameOfCommand, parseVariables } from '../cli/target.ts'
-import { readErrorReason } from '../cli/unreadable.ts'
 import { makeHost } from '../daemon/service.ts'
 import { installationLines } from '../output/installation.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { oneLine, shellWord } from '../output/sanitize.ts'
 import type { TerminalSurface } from '../surface/terminal.ts'
 
 export interface InstallOptions {
@@ -145,8 +145,9 @@ async function planOf(
   const [given, ...rest] = words
   if (command !== undefined) {
     const [program] = command
-    if (program === undefined || given !== undefined)
-      throw usageError('Give a name or a file, or a command after --, and not both.')
+    if (program === undefined)
+      throw usageError('Nothing follows --. Write the command that starts the server after it.')
+    if (given !== undefined) throw usageError('Give a name or a file, or a command after --, and not both.')
     // A variable without a value stays a reference, so that its value is not stored.
     const env = parseVariables(options.env, (variable) => `\${${variable}}`)
     const [fullName = program, ...args] = await Promise.all(command.map((word) => withAbsolutePath(word, io)))
@@ -410,10 +411,16 @@ function parseDocument(text: string, file: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-      return Object.fromEntries(Object.entries(value))
+      const document = Object.fromEntries(Object.entries(value))
+      if (typeof document['name'] === 'string') return document
+      throw usageError(
+        'mcpServers' in document
+          ? `${file} is a configuration file, not a server.json. To use its servers: --config ${shellWord(file)}`
+          : `${file} is not a server.json: it has no "name".`,
+      )
     }
-  } catch {
-    // Printed below.
+  } catch (error) {
+    if (error instanceof CliError) throw error
   }
   throw usageError(`${file} is not a server.json: it is not a JSON object.`)
 }

@@ -28,7 +28,7 @@ export interface ResourcesOptions extends ServerOptions {
 export async function tools(context: CommandContext<ToolsOptions>): Promise<ExitCode> {
   if (context.options.meter === true) return meter(context)
   if (namesNoServer(context)) return showEveryServer(context, toolLists)
-  const { session, rest } = await connectTo(context, ['tools'])
+  const { session, rest } = await connectTo(context, ['tools'], { item: { kind: 'tool', command: 'tools' } })
   await using _ = session
   const { output } = context
   const all = session.catalog.tools.map(({ tool }) => tool)

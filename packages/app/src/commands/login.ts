@@ -7,8 +7,7 @@ import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, fixesFor, readTarget, type Target, targetArgument } from '../cli/target.ts'
 import { makeHost } from '../daemon/service.ts'
-import { shellWord } from '../forms/later.ts'
-import { oneLine, plain } from '../output/sanitize.ts'
+import { oneLine, plain, shellWord } from '../output/sanitize.ts'
 
 export interface LoginOptions extends ConfigChoice {
   store?: string

@@ -61,7 +61,9 @@ export interface ExplainOptions extends ServerOptions {
 /** `jackfield policy explain <target> <tool> [key=value…]`: the policy decision for a call, and why. */
 export async function explain(context: CommandContext<ExplainOptions>): Promise<ExitCode> {
   const { options, output } = context
-  const { session, rest } = await connectTo(context, ['tools'])
+  const { session, rest } = await connectTo(context, ['tools'], {
+    item: { kind: 'tool', command: 'policy explain' },
+  })
   await using _ = session
   const { client, catalog } = session
   const [name, ...words] = rest

@@ -17,7 +17,9 @@ export interface PromptOptions extends ServerOptions, ContentOptions {
 /** `jackfield prompt <target> <name> [key=value …]` */
 export async function prompt(context: CommandContext<PromptOptions>): Promise<ExitCode> {
   const { options, io, output } = context
-  const { session, rest } = await connectTo(context, ['prompts'])
+  const { session, rest } = await connectTo(context, ['prompts'], {
+    item: { kind: 'prompt', command: 'prompt' },
+  })
   await using _ = session
   const [name, ...words] = rest
   if (name === undefined)

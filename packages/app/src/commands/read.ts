@@ -2,12 +2,13 @@ import { writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { ErrorCode, RpcError } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { writeErrorReason } from '../cli/file-errors.ts'
 import { runOperation } from '../cli/session.ts'
 import { formatBytes, readResult } from '../output/content.ts'
 import { type ContentOptions, markdownResources, printRaw, rawResources } from '../output/formats.ts'
 import { mediaOfResources, saveMedia } from '../output/media.ts'
 import { resourcePreview } from '../output/preview.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { oneLine, shellWord } from '../output/sanitize.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 
 export interface ReadCommandOptions extends ServerOptions, ContentOptions {
@@ -34,6 +35,11 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
   const { options, io, output } = context
   if (options.outputFile !== undefined && (options.output !== undefined || options.saveMedia !== undefined))
     throw usageError('--output-file writes one content as it is. Leave out --output and --save-media.')
+  const [first = '', second] = context.words
+  if (context.command === undefined && second === undefined && /^(?!https?:)[a-z][\w+.-]*:\/\//i.test(first))
+    throw usageError(
+      `Which server has ${oneLine(first)}? Name it first: jackfield read <server> ${shellWord(oneLine(first))}. The resources of all servers: jackfield resources`,
+    )
   const { session, rest } = await connectTo(context)
   await using _ = session
   const [uri, ...more] = rest
@@ -79,8 +85,8 @@ export async function read(context: CommandContext<ReadCommandOptions>): Promise
   }
   const bytes = 'text' in only ? Buffer.from(only.text) : Buffer.from(only.blob, 'base64')
   const file = resolve(io.cwd, outputFile)
-  await writeFile(file, bytes).catch((error: Error) => {
-    throw usageError(`${file} cannot be written: ${error.message}`)
+  await writeFile(file, bytes).catch((error: unknown) => {
+    throw usageError(`${file} cannot be written: ${writeErrorReason(error)}`)
   })
   output.note(`${formatBytes(bytes.length)} written to ${file}`)
   return ExitCode.done

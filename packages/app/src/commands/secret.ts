@@ -6,7 +6,7 @@ import { type Io, isInteractive, type Output } from '../cli/io.ts'
 import { secretStore } from '../cli/secrets.ts'
 import { storeFile } from '../cli/store.ts'
 import { makeHost } from '../daemon/service.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 
 const minRedactedCharacters = 6
 
@@ -46,7 +46,7 @@ export async function listSecrets(
   const names = await store.names()
   output.result({ kept: store.kind, names }, () => {
     const { palette } = output
-    const heading = palette.dim(`${names.length} in ${store.kind}`)
+    const heading = palette.dim(`${count(names.length, 'secret')} in ${store.kind}`)
     if (names.length > 0) return `${heading}\n${names.map((name) => oneLine(name)).join('\n')}`
     return `${heading}\nSet one with: jackfield secret set NAME. Use it in a configuration as \${secret:NAME}.`
   })

@@ -8,7 +8,7 @@ import { stateReason, stateText } from '../output/connection.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { wrap } from '../output/width.ts'
-import { answerQuestions } from '../surface/remote.ts'
+import { answerQuestions } from '../surface/answer-questions.ts'
 import { disabledDefinitions, disabledLines } from './trust.ts'
 
 /** Terminal width from which reasons are a column. Below, they are printed under the table. */

@@ -6,7 +6,7 @@ import { CliError, ExitCode } from '../cli/exit.ts'
 import type { Io } from '../cli/io.ts'
 import { type DaemonAddress, daemonAddress, type HostChoice, readRecord } from './address.ts'
 import { buildId, programFile } from './build-id.ts'
-import { errorOfFault } from './faults.ts'
+import { errorOfFault } from './error-of-fault.ts'
 
 /** Milliseconds within which a host process must accept connections. */
 const maxStartMs = 15_000
@@ -14,6 +14,8 @@ const maxStartMs = 15_000
 const pollMs = 15
 /** Milliseconds within which a host process of another build must exit. */
 const maxStopMs = 10_000
+/** Milliseconds for the host process and its servers to respond with a completion or a hint. */
+const maxHintMs = 1_500
 
 /**
  * Attaches to the host process for these settings, starting one if needed. If it is lost, another one is started.
@@ -87,6 +89,20 @@ export async function withRunningHost<T>(
   } finally {
     client.close()
   }
+}
+
+/** As `withRunningHost`, for help beside other work: undefined also if the host process does not respond soon. */
+export async function askRunningHost<T>(
+  choice: HostChoice,
+  io: Pick<Io, 'env' | 'cwd'>,
+  name: string,
+  work: (call: HostClient['call']) => Promise<T>,
+): Promise<T | undefined> {
+  const timeout = AbortSignal.timeout(maxHintMs)
+  const waited = new Promise<undefined>((resolve) =>
+    timeout.addEventListener('abort', () => resolve(undefined)),
+  )
+  return await Promise.race([waited, withRunningHost(daemonAddress(choice, io), name, work)])
 }
 
 async function connectOrStart(address: DaemonAddress, choice: HostChoice, io: Io): Promise<Channel> {

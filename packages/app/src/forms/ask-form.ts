@@ -7,7 +7,7 @@ import { askField } from './ask-field.ts'
 import { fillOnScreen } from './ask-on-screen.ts'
 import { askRemember, changeOne, type FormValues, type ReviewDecision, review } from './ask-review.ts'
 import { type ElicitationQuestion, elicitationHeading } from './heading.ts'
-import { laterChoice } from './later.ts'
+import { laterChoice } from './later-choice.ts'
 import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
 import { answerForRefusal, type Refusal, refusals } from './refusals.ts'
 

@@ -2,7 +2,7 @@ import { type FormField, reviewForm } from '@jackfield/host'
 import type { ElicitValue } from '@jackfield/sdk'
 import { oneLine } from '../output/sanitize.ts'
 import { askField } from './ask-field.ts'
-import { laterChoice } from './later.ts'
+import { laterChoice } from './later-choice.ts'
 import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
 import { type Refusal, refusals } from './refusals.ts'
 

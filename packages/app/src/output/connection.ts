@@ -1,4 +1,5 @@
 import type { ConnectionState } from '@jackfield/host'
+import { inSeconds } from '../cli/exit.ts'
 import { ago } from './ago.ts'
 import { fixLines } from './fixes.ts'
 import type { Palette } from './palette.ts'
@@ -33,7 +34,7 @@ export function since(ms: number): string {
 export function stateReason(state: ConnectionState): string {
   if (state.state === 'disabled') return ''
   if (state.state === 'asleep') return `${oneLine(state.reason)}; listed ${since(state.listedMs)}`
-  const reason = 'reason' in state ? oneLine(state.reason) : ''
+  const reason = 'reason' in state ? oneLine(inSeconds(state.reason)) : ''
   return 'fixes' in state ? [reason, ...fixLines(state.fixes)].join('\n') : reason
 }
 

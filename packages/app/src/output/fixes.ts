@@ -3,8 +3,7 @@ import { fixesOf, fixText } from '@jackfield/host/config'
 import { CliError } from '../cli/exit.ts'
 import type { Output } from '../cli/io.ts'
 import { serverSelection } from '../cli/options.ts'
-import { shellWord } from '../forms/later.ts'
-import { oneLine, plain } from './sanitize.ts'
+import { oneLine, plain, shellWord } from './sanitize.ts'
 
 /** The fixes for a terminal, one line each: the action and its command. */
 export function fixLines(fixes: readonly Fix[]): string[] {

@@ -1,6 +1,6 @@
 import type { ConfigInput, HostQuestion, InboxItem } from '@jackfield/host'
-import { respondCommand } from '../forms/later.ts'
-import { shortAge } from './age.ts'
+import { respondCommand } from '../forms/later-choice.ts'
+import { shortAge } from './ago.ts'
 import { count, oneLine } from './sanitize.ts'
 import { type TableOptions, table } from './table.ts'
 

@@ -25,3 +25,8 @@ export function oneLine(text: string, length = Number.POSITIVE_INFINITY): string
 export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
+
+/** A word quoted for a shell. */
+export function shellWord(text: string): string {
+  return /^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -10,7 +10,8 @@ import {
   type ToolCallEvent,
 } from '@jackfield/host'
 import type { SamplingMessage } from '@jackfield/sdk'
-import { CliError, ExitCode } from '../cli/exit.ts'
+import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { writeErrorReason } from '../cli/file-errors.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { modelsInUse } from '../cli/models.ts'
 import { makeHost } from '../daemon/service.ts'
@@ -45,7 +46,9 @@ export async function runPlannedTrip(options: StartOptions, io: Io, output: Outp
       await writeFile(
         file,
         transcriptPicture(transcript.lines.slice(0, log === -1 ? undefined : log - 1), 'npm start'),
-      )
+      ).catch((error: unknown) => {
+        throw usageError(`${file} cannot be written: ${writeErrorReason(error)}`)
+      })
       output.note(`The picture is in ${file}`)
     }
     return passed ? ExitCode.done : ExitCode.toolError

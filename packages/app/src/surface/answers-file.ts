@@ -5,7 +5,7 @@ import type { ElicitResult, ElicitValue, SamplingMessage } from '@jackfield/sdk'
 import { checkElicitContent, readJson } from '@jackfield/sdk/internal'
 import { isObject } from '../cli/arguments.ts'
 import { usageError } from '../cli/exit.ts'
-import { readErrorReason } from '../cli/unreadable.ts'
+import { readErrorReason } from '../cli/file-errors.ts'
 import { oneLine } from '../output/sanitize.ts'
 
 /** Prepared answers for runs without a user. The first matching entry is used. */

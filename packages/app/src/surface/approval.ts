@@ -1,6 +1,6 @@
 import type { HostAnswers, HostQuestion, Remember } from '@jackfield/host'
 import { compileSchema } from '@jackfield/sdk/schema'
-import { laterChoice } from '../forms/later.ts'
+import { laterChoice } from '../forms/later-choice.ts'
 import { type Cancelled, cancelled, type Choice as Option, type Prompter } from '../forms/prompter.ts'
 import { exactJson } from '../output/exact.ts'
 import type { Palette } from '../output/palette.ts'

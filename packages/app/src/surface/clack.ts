@@ -3,7 +3,7 @@ import * as clack from '@clack/prompts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import { wrapText } from '../output/flow.ts'
 import { clackSelect, type SelectStreams } from './clack-select.ts'
-import { showView } from './drawn.ts'
+import { showView } from './show-view.ts'
 
 export { clackSelect }
 

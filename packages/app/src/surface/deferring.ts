@@ -1,6 +1,6 @@
 import type { HostQuestion, Surface } from '@jackfield/host'
 import type { Output } from '../cli/io.ts'
-import { respondCommand } from '../forms/later.ts'
+import { respondCommand } from '../forms/later-choice.ts'
 import { answerCommands, questionSummary } from '../output/inbox.ts'
 import { oneLine } from '../output/sanitize.ts'
 

@@ -1,6 +1,6 @@
 import type { HostAnswers, HostQuestion } from '@jackfield/host'
 import type { CallToolResult } from '@jackfield/sdk'
-import { laterChoice } from '../forms/later.ts'
+import { laterChoice } from '../forms/later-choice.ts'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
 import { toolResult } from '../output/content.ts'
 import { exactJson } from '../output/exact.ts'

@@ -1,5 +1,5 @@
 import type { HostAnswers, HostQuestion } from '@jackfield/host'
-import { laterChoice } from '../forms/later.ts'
+import { laterChoice } from '../forms/later-choice.ts'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
 import { folderLines, pathOf } from '../output/folders.ts'
 import type { Palette } from '../output/palette.ts'

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream'
 import type { ConfigInput, HostQuestion, Surface } from '@jackfield/host'
 import { type JsonObject, McpError, type Tool } from '@jackfield/sdk'
-import { respondCommand } from '../forms/later.ts'
+import { respondCommand } from '../forms/later-choice.ts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import type { ScreenView } from '../forms/screen.ts'
 import { paletteFor } from '../output/palette.ts'

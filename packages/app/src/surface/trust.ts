@@ -1,5 +1,5 @@
 import { type HostAnswers, type HostQuestion, makeVisible } from '@jackfield/host'
-import { laterChoice } from '../forms/later.ts'
+import { laterChoice } from '../forms/later-choice.ts'
 import type { Prompter } from '../forms/prompter.ts'
 import { changeLines, findingLines } from '../output/definitions.ts'
 import type { Palette } from '../output/palette.ts'

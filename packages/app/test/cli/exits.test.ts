@@ -37,6 +37,31 @@ describe.concurrent('exit codes', () => {
     ['no answer to take back', ['policy', 'revoke'], 'Usage: jackfield policy revoke <id>'],
     ['no rule to preview', ['policy', 'preview'], 'Usage: jackfield policy preview <rule>'],
     ['nothing after --', ['tools', '--'], 'Nothing follows --'],
+    ['nothing after -- to install', ['install', '--'], 'Nothing follows --'],
+    [
+      'a word for a command without arguments',
+      ['servers', 'x'],
+      'arguments: x\nUsage and options: jackfield servers',
+    ],
+    ['a word for a list', ['activity', 'x'], 'arguments: x\nUsage and options: jackfield activity --help'],
+    [
+      'a message behind --root',
+      ['chat', '--config', jsonFile({ mcpServers: {} }), '--root', 'hi'],
+      'a message is written before it',
+    ],
+    ['-v before a command', ['-v'], 'jackfield --version prints the version'],
+    ['no kind of code', ['generate'], 'Generate what? Usage: jackfield generate <client|cli>'],
+    [
+      'a configuration file to install',
+      ['install', jsonFile({ mcpServers: {} })],
+      'is a configuration file, not a server.json. To use its servers: --config ',
+    ],
+    ['another JSON file to install', ['install', jsonFile({ packages: [] })], 'it has no "name"'],
+    [
+      'a file in a folder that does not exist',
+      ['log', 'export', 'jsonl', '--output', '/no/such/folder/log.jsonl'],
+      'log.jsonl cannot be written: its folder does not exist (ENOENT)',
+    ],
     [
       'a command after -- that is not used',
       ['record', 'a.json', '--', 'my server'],
@@ -243,6 +268,16 @@ test('server.tool resolves to a server with that prefix only if it is unambiguou
   const config = ['--no-store', '--config', jsonFile({ mcpServers: { everything: { command, args } } })]
   const none = await run(['call', 'nosuch.echo', 'hi', ...config])
   expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('has no server "nosuch".') })
+  const unnamed = await run(['call', 'echo', 'hi', ...config])
+  expect(unnamed).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('name its server first: jackfield call <server> echo.'),
+  })
+  const uri = await run(['read', 'demo://resource/1', ...config])
+  expect(uri).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('jackfield read <server> demo://resource/1'),
+  })
   const local = await run(['tools', '127.0.0.1:3000/mcp', ...config])
   expect(local).toMatchObject({ code: 2, stderr: expect.stringContaining('Write http://127.0.0.1:3000/mcp') })
   const remote = await run(['tools', 'example.com/mcp'])

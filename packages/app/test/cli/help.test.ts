@@ -49,6 +49,11 @@ test('the help of every command has examples', async () => {
   }
 })
 
+test('the groups of commands are in the order of their use', async () => {
+  const headings = Array.from((await shown('--help')).matchAll(/^([A-Z][a-z ]+):$/gm), ([, name]) => name)
+  expect(headings).toEqual(['Options', 'Talk', 'Find', 'Use', 'Decide', 'Look back', 'Set up'])
+})
+
 test('shared options are described once instead of in every help', async () => {
   const page = await shown('help', 'options')
   expect(await shown('options')).toBe(page)

@@ -275,7 +275,7 @@ describe('inbox --server', () => {
     const call = await leftCall()
     const unknown = await run(['inbox', '--server', 'bookings', '--store', store])
     expect(unknown).toMatchObject({ code: 2, stdout: '' })
-    expect(unknown.stderr).toContain('There is no server "bookings". Known are: booking.')
+    expect(unknown.stderr).toContain('There is no server "bookings". Known servers: booking.')
     expect(await questions('--server', 'booking')).toHaveLength(1)
     const cwd = tempFolder()
     writeFileSync(join(cwd, '.mcp.json'), JSON.stringify({ mcpServers: { quiet: { command: 'quiet' } } }))

@@ -88,10 +88,10 @@ test('reports that no login is possible', { timeout: 60_000 }, async () => {
   expect(broken.code).not.toBe(0)
   expect(broken.stderr).toContain('names no authorization endpoint')
   // A server without an entry in a configuration is named by its URL in every suggested command.
-  for (const { stdout, stderr } of [broken, await run(['doctor', shop.url], { env: key })]) {
-    expect(stdout + stderr).toContain(`jackfield login ${shop.url}`)
-    expect(stdout + stderr).not.toContain(`jackfield login ${new URL(shop.url).host}`)
-  }
+  expect(broken.stderr).toContain(`jackfield login ${shop.url}`)
+  const diagnosis = await run(['doctor', shop.url], { env: key })
+  expect(diagnosis.stdout).toContain('a sign-in fails:')
+  expect(diagnosis.stdout).toContain('names no authorization endpoint')
 })
 
 test('a login is only suggested where it can work: otherwise a token, or a client, has to be configured', async () => {
@@ -112,6 +112,7 @@ test('a login is only suggested where it can work: otherwise a token, or a clien
       const { code, stderr } = await run([command, server, ...config], { env })
       expect({ command, code, stderr }).toEqual({ command, code: 3, stderr: expect.stringContaining(why) })
       expect(stderr).toContain(fix)
+      expect(stderr).not.toContain('client.registered')
       expect(stderr).not.toContain('jackfield login')
     }
   }
@@ -132,4 +133,44 @@ test('a login is only suggested where it can work: otherwise a token, or a clien
   const { stderr } = await run(['tools', `${open.origin}/mcp`], { env })
   expect(stderr).toContain("If you have a token, add: --header 'Authorization: Bearer <token>'")
   expect(stderr).not.toContain('jackfield login')
+})
+
+test('the doctor suggests first what fits the server: a login, a client, or a token', async () => {
+  const refusing = await listen(({ url, res }) => json(res, {}, url.pathname === '/mcp' ? 401 : 404))
+  onTestFinished(() => refusing.close())
+  const shop = await protectedServer()
+  const closed = await protectedServer()
+  closed.as.metadata = { registration_endpoint: undefined }
+  const mcpServers = {
+    shop: { url: shop.url },
+    closed: { url: closed.url },
+    refusing: { url: `${refusing.origin}/mcp` },
+    expired: { url: shop.url, headers: { Authorization: 'Bearer old' } },
+    disabled: { url: shop.url, auth: false },
+  }
+  const env = { XDG_DATA_HOME: tempFolder(), JACKFIELD_KEY_FILE: join(tempFolder(), 'key') }
+  const { stdout } = await run(['doctor', '--config', jsonFile({ mcpServers })], { env })
+  const token = `put it into "headers": { "Authorization": "Bearer \${secret:NAME}" } and set that secret.`
+  const suggestions = stdout
+    .split(/^(?=\w+$)/m)
+    .map((part) => [part.split('\n', 1)[0], ...Array.from(part.matchAll(/→ (.*)/g), ([, line]) => line)])
+  const option = suggestions.find(([name]) => name === 'shop')?.[1] ?? ''
+  expect(option).toMatch(/^Sign in to shop: jackfield login shop --config /)
+  expect(suggestions).toEqual([
+    ['shop', option, `Or, if you have a token: ${token}`],
+    [
+      'closed',
+      'Register a client at the authorization server and name it in the configuration of closed: "auth": { "issuer", "clientId" }.',
+      `Or, if you have a token: ${token}`,
+    ],
+    ['refusing', `Get a token from its operator and ${token}`],
+    ['expired', 'Check the "headers" of expired in its configuration.'],
+    ['disabled', `Get a token from its operator and ${token}`],
+  ])
+  // A server without an entry in a configuration has no "headers" either.
+  const typed = await run(['doctor', `${refusing.origin}/mcp`, '--header', 'Authorization: x'], { env })
+  expect(typed.stdout).toContain("→ Give a valid token: --header 'Authorization: Bearer <token>'")
+  expect((await run(['doctor', shop.url], { env })).stdout).toMatch(
+    /→ Sign in to .*\n +→ Or, if you have a token: --header 'Authorization: Bearer <token>'/,
+  )
 })

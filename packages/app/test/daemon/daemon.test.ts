@@ -172,6 +172,17 @@ describe.concurrent('the host process of a folder', { timeout: 60_000 }, () => {
     })
   })
 
+  test('knows which server a tool belongs to whose server was left out', async (context) => {
+    const { run } = project(context)
+    expect(await run(...tools)).toMatchObject({ code: 0 })
+    expect(await run('call', 'searchFlights', 'origin=OSL', mine)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'searchFlights is a tool of travel. Name the server first: jackfield call travel searchFlights\n',
+      ),
+    })
+  })
+
   test('is not used if variables differ, with a notice', async (context) => {
     const { runProcess, runWith, hosts } = project(context)
     expect(await runProcess(...tools)).toMatchObject({ code: 0 })

@@ -69,3 +69,20 @@ it('accepts only the users of a file over HTTP', async () => {
   running.child.kill('SIGINT')
   expect((await running.ended).code).toBe(130)
 })
+
+it('warns of an --only that matches nothing, with an example of a name', async () => {
+  const only = ['--only', 'trips__search*', 'searchFlights']
+  const running = begin(['gateway', '--http', '127.0.0.1:0', ...only, '--config', config()])
+  onTestFinished(() => void running.child.kill('SIGKILL'))
+  await running.waitForOutput('Clients send')
+  // The connections of a user are opened with the first request.
+  const [, url = ''] = /listens at (\S+)\. /.exec(running.output()) ?? []
+  const [, token = ''] = /Bearer (\S+)/.exec(running.output()) ?? []
+  const client = await connect(http(url, { headers: { Authorization: `Bearer ${token}` } }))
+  onTestFinished(() => client.close())
+  expect((await client.tools()).map(({ name }) => name)).toEqual(['trips__searchFlights'])
+  expect(running.output()).toContain(
+    '! --only searchFlights matches nothing. Names are written server__tool, such as trips__searchFlights',
+  )
+  expect(running.output()).toContain('1 of 7 tools of 1 server.')
+})

@@ -119,6 +119,9 @@ describe.skipIf(missing !== undefined)(
       }
       const tab = await openTab(served, '/inbox')
       const run = start(served, 'roots')
+      await until(() => open(served).length > 0, 'a question')
+      await tab.go('/servers/demo')
+      await tab.page.getByText('waits for you', { exact: true }).waitFor()
       await look(served, tab)
       const boxes = tab.page.locator('[data-card] input[type=checkbox]')
       const uris = await tab.page.locator('[data-card] label bdi').allInnerTexts()

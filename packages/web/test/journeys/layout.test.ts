@@ -10,6 +10,14 @@ function isFocusSeen(): boolean {
   return outlineStyle !== 'none' && outlineWidth !== '0px'
 }
 
+/** Whether the current links of all rows of links are in the window. */
+function areCurrentLinksShown(): boolean {
+  return [...document.querySelectorAll('main nav [aria-current=page]')].every((link) => {
+    const { left, right } = link.getBoundingClientRect()
+    return left >= 0 && right <= innerWidth + 1
+  })
+}
+
 const small = { width: 390, height: 844 }
 
 describe.skipIf(missing !== undefined)(
@@ -45,6 +53,7 @@ describe.skipIf(missing !== undefined)(
           await page.waitForSelector('main :is(h2, li, input, button)', { state: 'attached' })
           await page.waitForFunction(() => document.querySelector('main [aria-busy=true]') === null)
           expect([path, options, await page.evaluate(layoutFaults, given)]).toEqual([path, options, []])
+          expect([path, options, await page.evaluate(areCurrentLinksShown)]).toEqual([path, options, true])
         }
         if ('isBesidePanel' in options) {
           expect(await page.locator('#dock [data-card]').count()).toBeGreaterThan(5)

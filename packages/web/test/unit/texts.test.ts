@@ -9,7 +9,8 @@ import { readCatalog } from '../../locales/catalog.ts'
 import { translator } from '../../src/app/i18n/host-sentences.ts'
 import { issuesOf, type Schema } from '../../src/app/inspect/schema.ts'
 import { foldersOf } from '../../src/app/library/tree.ts'
-import { changedValues, folderOf, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
+import { lineDiff } from '../../src/app/text/line-diff.ts'
+import { briefly, changedValues, folderOf, headOf, leavesOf, piecesOf } from '../../src/app/text/pieces.ts'
 
 const at = (path: string): URL => new URL(path, import.meta.url)
 const read = (language: string): Record<string, string> =>
@@ -344,4 +345,29 @@ describe('the built page', () => {
       expect([name, size(name)]).toEqual([name, expect.toSatisfy((bytes: number) => bytes <= 120_000)])
     expect(sum(all.filter(isScript))).toBeLessThanOrEqual(700_000)
   })
+})
+
+describe('a comparison of lines', () => {
+  test('has line numbers of both sides, and counts equal lines away from a change', () => {
+    const before = ['{', '  "a": 1,', '  "b": 2,', '  "b": 2,', '  "c": 3', '}', ''].join('\n')
+    const after = before.replace('"c": 3', '"c": 4').replace('"a": 1,', '"a": 1, 😀')
+    expect(lineDiff(before, after, 1)).toEqual([
+      { kind: 'same', before: 1, after: 1, text: '{' },
+      { kind: 'removed', before: 2, text: '  "a": 1,' },
+      { kind: 'added', after: 2, text: '  "a": 1, 😀' },
+      { kind: 'same', before: 3, after: 3, text: '  "b": 2,' },
+      { kind: 'same', before: 4, after: 4, text: '  "b": 2,' },
+      { kind: 'removed', before: 5, text: '  "c": 3' },
+      { kind: 'added', after: 5, text: '  "c": 4' },
+      { kind: 'same', before: 6, after: 6, text: '}' },
+    ])
+    expect(lineDiff('a\nb\nc\nd', 'a\nb\nc\nd\ne', 1)[0]).toEqual({ kind: 'skipped', count: 3 })
+    expect(lineDiff('', 'a')).toEqual([{ kind: 'added', after: 1, text: 'a' }])
+  })
+})
+
+test('arguments in one line are separated, without the quotes of JSON', () => {
+  expect(briefly({ origin: 'Oslo', date: '2027-01-10', bags: [1, 2] })).toBe(
+    'origin: Oslo, date: 2027-01-10, bags: [1,2]',
+  )
 })

@@ -25,10 +25,19 @@ import type {
 import { allKinds, refreshLists } from '../connections/lists.ts'
 import { mayDownload } from '../launch/command-scan.ts'
 import type { Login } from '../login/login.ts'
+import { SignInNeeded } from '../login/sign-in-needed.ts'
 import { fetchIn, shownProxy } from '../network/fetch.ts'
 import { sandboxReady } from '../sandbox/ready.ts'
 import { type SandboxedCommand, sandboxed } from '../sandbox/sandbox.ts'
-import { checkAccess, openPort, readAddress, resolveName, sendPing, startTls } from './network.ts'
+import {
+  checkAccess,
+  type LoginChance,
+  openPort,
+  readAddress,
+  resolveName,
+  sendPing,
+  startTls,
+} from './network.ts'
 import { DoctorSteps, type Finding, StepFailure } from './steps.ts'
 
 interface DiagnoseOptions {
@@ -151,7 +160,7 @@ async function diagnoseAddress(
           checkAccess(found, {
             server,
             hasCredentials: hasCredentialHeader,
-            canSignIn: signedIn !== undefined,
+            login: signedIn === undefined ? { first: 'token' } : loginFrom(found.challenge, attempt?.error),
           }),
         )
       : { finding: { message: 'the stored login is accepted' }, found: true },
@@ -159,6 +168,17 @@ async function diagnoseAddress(
   if (answer !== undefined && answer.status !== 401 && answer.status !== 403)
     attempt = await tryToConnect(http(config.url, { headers, fetch }), connectOptions(config, signal))
   await runProtocolSteps(steps, () => attempt)
+}
+
+/** Whether a login can succeed, from the response of the server and the error of an attempt that opens no page. */
+function loginFrom(challenge: string | null, error: unknown): LoginChance {
+  if (error instanceof SignInNeeded) return { first: 'sign-in' }
+  const missing = error instanceof McpError ? error.details['missing'] : undefined
+  if (missing === 'client')
+    return { first: 'client', problem: 'its authorization server does not register clients by itself' }
+  if (missing !== undefined) return { first: 'token', problem: 'it names no authorization server' }
+  const first = challenge?.includes('resource_metadata') === true ? 'sign-in' : 'token'
+  return { first, problem: `a sign-in fails: ${reasonOf(error)}` }
 }
 
 /** The steps for both kinds of server, once connected. */

@@ -221,26 +221,31 @@ async function request(
   }
 }
 
-/** The step `auth`. */
+/** What to do first about a request without credentials, and why a sign-in does not work. */
+export interface LoginChance {
+  readonly first: 'sign-in' | 'client' | 'token'
+  readonly problem?: string
+}
+
+const tokenAdvice = `put it into "headers": { "Authorization": "Bearer \${secret:NAME}" } and set that secret.`
+
+/** The step `auth`: the first fix or, without one, the advice is what fits this server. */
 export function checkAccess(
   { status, challenge }: PingResponse,
-  { server, hasCredentials, canSignIn }: { server: string; hasCredentials: boolean; canSignIn: boolean },
+  { server, hasCredentials, login }: { server: string; hasCredentials: boolean; login: LoginChance },
 ): { finding: Finding; found: true } {
   if (status === 401) {
+    if (hasCredentials)
+      throw new StepFailure('it does not accept the credentials in "headers" (401)', undefined, [
+        { action: 'configure', server, setting: 'headers' },
+      ])
     const scheme = challenge?.split(/\s/)[0] ?? 'no scheme'
-    throw new StepFailure(
-      hasCredentials
-        ? 'it does not accept the credentials (401)'
-        : `it requires authentication (401, ${scheme})`,
-      hasCredentials
-        ? 'Renew the token in "headers".'
-        : `${canSignIn ? 'Sign in, or put' : 'Put'} a token into "headers": { "Authorization": "Bearer \${secret:NAME}" } and set that secret.`,
-      hasCredentials
-        ? [{ action: 'configure', server, setting: 'headers' }]
-        : canSignIn
-          ? [{ action: 'sign-in', server }]
-          : [],
-    )
+    const { first, problem } = login
+    const message = `it requires authentication (401, ${scheme})${problem === undefined ? '' : `, and ${problem}`}`
+    if (first === 'token') throw new StepFailure(message, `Get a token from its operator and ${tokenAdvice}`)
+    throw new StepFailure(message, `Or, if you have a token: ${tokenAdvice}`, [
+      first === 'sign-in' ? { action: 'sign-in', server } : { action: 'configure', server, setting: 'auth' },
+    ])
   }
   if (status === 403)
     throw new StepFailure(

@@ -64,12 +64,26 @@ export function createLogin(options: LoginOptions): Login {
       activeModes.push(entry)
       try {
         return await work()
+      } catch (error) {
+        throw withSettingNames(error)
       } finally {
         activeModes.splice(activeModes.indexOf(entry), 1)
       }
     },
     revoke: () => auth.revoke(config.url),
   }
+}
+
+/** The same error, with the setting of the configuration instead of the option of the SDK. */
+function withSettingNames(error: unknown): unknown {
+  if (!(error instanceof McpError) || error.details['missing'] !== 'client') return error
+  const { code, details } = error
+  const message = error.message.replace(
+    /give it in client\.registered(, or omit that option)?$/,
+    (_, isOptional?: string) =>
+      `name it in the configuration of the server: "auth": { "issuer", "clientId" }${isOptional === undefined ? '' : ', or remove "auth" there'}`,
+  )
+  return new McpError(code, message, { cause: error, details })
 }
 
 function registrationOf({

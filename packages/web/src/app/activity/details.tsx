@@ -16,9 +16,9 @@ import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
 import { Author } from '../text/author.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plain } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
 import { Summary } from '../text/summary.tsx'
+import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { KindIcon, timeOf, toneOf } from './event-row.tsx'
@@ -118,7 +118,7 @@ export function Details({
             <dt>{t('stats.method')}</dt>
             <dd>
               <code>
-                <Foreign text={foreign(method)} inline />
+                <SafeText text={untrusted(method)} inline />
               </code>
             </dd>
           </>
@@ -258,7 +258,7 @@ function Decided({ payload }: { payload: unknown }): ReactNode {
         {kind === 'rule' && typeof decision['author'] === 'string' && (
           <>
             {' · '}
-            <Author text={foreign(decision['author'])} />
+            <Author text={untrusted(decision['author'])} />
           </>
         )}
       </dd>

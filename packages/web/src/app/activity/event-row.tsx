@@ -24,6 +24,7 @@ import type { ReactNode } from 'react'
 import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import { Summary } from '../text/summary.tsx'
 import style from './activity.module.css'
+import { waitsForPerson } from './open-questions.ts'
 
 const icons = {
   app: AppWindow,
@@ -57,23 +58,6 @@ export const cell = { role: 'gridcell' } as const
 export function KindIcon({ event: { kind, direction } }: { event: TraceEvent }): ReactNode {
   const Icon = kind === 'wire' && direction === 'received' ? ArrowDownLeft : icons[kind]
   return <Icon size={15} strokeWidth={1.5} aria-hidden="true" />
-}
-
-/** Kinds of events that last until the user answers. */
-const questionKinds: ReadonlySet<TraceEvent['kind']> = new Set([
-  'approval',
-  'result',
-  'elicitation',
-  'roots',
-  'start',
-  'input',
-  'install',
-  'drift',
-])
-
-/** Whether an event is an open question. */
-export function waitsForPerson({ status, kind }: TraceEvent): boolean {
-  return status === 'running' && questionKinds.has(kind)
 }
 
 /** The colour of an event by its outcome. */

@@ -2,8 +2,8 @@ import { Search } from 'lucide-react'
 import { Fragment, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plain } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { plain, untrusted } from '../text/untrusted-text.ts'
 import { uiStyle } from '../ui/ui.tsx'
 import style from './activity.module.css'
 
@@ -198,7 +198,7 @@ export function FilterBar({
                   onClick={() => choose(option)}
                 >
                   <code>
-                    <Foreign text={foreign(option)} inline maxCharacters={80} />
+                    <SafeText text={untrusted(option)} inline maxCharacters={80} />
                   </code>
                   <span>{t(`filter.${filterKeyOf(option)}`)}</span>
                 </div>
@@ -218,7 +218,7 @@ export function FilterBar({
               <span>{`${' '.repeat(Math.max(0, (columnOf(error) ?? 1) - 1))}▲`}</span>
             </pre>
           )}
-          <HostText text={foreign(error.message)} />
+          <HostText text={untrusted(error.message)} />
         </div>
       )}
       {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend */}

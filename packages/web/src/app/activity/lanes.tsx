@@ -11,7 +11,7 @@ import {
 } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { plain } from '../text/foreign-type.ts'
+import { plain } from '../text/untrusted-text.ts'
 import { Button } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { timeOf } from './event-row.tsx'

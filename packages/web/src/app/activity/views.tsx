@@ -3,8 +3,8 @@ import { ChevronDown, ChevronRight } from 'lucide-react'
 import { type ReactNode, useCallback, useMemo, useState, useSyncExternalStore } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plain } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Note } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { EventGrid } from './event-grid.tsx'
@@ -258,17 +258,19 @@ export function RawView({
               <span className={style.time}>{timeOf(row.at)}</span>
               <bdi>{row.server}</bdi>
               <strong>
-                <Foreign text={foreign(row.method ?? row.kind)} inline maxCharacters={60} />
+                <SafeText text={untrusted(row.method ?? row.kind)} inline maxCharacters={60} />
               </strong>
-              {row.rpcId !== null && <Foreign text={foreign(`id ${row.rpcId}`)} inline maxCharacters={40} />}
+              {row.rpcId !== null && (
+                <SafeText text={untrusted(`id ${row.rpcId}`)} inline maxCharacters={40} />
+              )}
               <span className={style.status} data-tone={toneOf(row)}>
                 {row.status !== null && outcome(row.status)}
               </span>
             </span>
             <span {...cell} className={style.rawText}>
               {payload !== undefined && (
-                <Foreign
-                  text={foreign(typeof payload === 'string' ? payload : (JSON.stringify(payload) ?? ''))}
+                <SafeText
+                  text={untrusted(typeof payload === 'string' ? payload : (JSON.stringify(payload) ?? ''))}
                   inline
                   maxCharacters={400}
                 />
@@ -345,7 +347,7 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
                   </td>
                   <td>
                     <code>
-                      <Foreign text={foreign(method)} inline maxCharacters={80} />
+                      <SafeText text={untrusted(method)} inline maxCharacters={80} />
                     </code>
                   </td>
                   <td>

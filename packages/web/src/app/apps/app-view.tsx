@@ -6,8 +6,8 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { plainText, untrusted } from '../text/untrusted-text.ts'
 import { Badge, Button, Note } from '../ui/ui.tsx'
 import { appHostContext, useAppHostContext } from './app-host-context.ts'
 import style from './apps.module.css'
@@ -147,7 +147,7 @@ function Failed({
   }
   return (
     <Note tone={isBlocked ? 'info' : 'warn'}>
-      {isBlocked ? t('app.blocked') : <HostText text={foreign(error.message)} />}{' '}
+      {isBlocked ? t('app.blocked') : <HostText text={untrusted(error.message)} />}{' '}
       <Button small onClick={() => (isBlocked ? void ask() : onAgain())} data-act="app-again">
         {t(isBlocked ? 'app.askAgain' : 'app.again')}
       </Button>
@@ -272,7 +272,7 @@ function Frame({
         <Badge name={page.server} identity={page.server} />
         <span className={style.title}>
           <bdi>{page.server}</bdi> ·{' '}
-          <Foreign text={foreign(page.title ?? page.uri)} maxCharacters={80} inline />
+          <SafeText text={untrusted(page.title ?? page.uri)} maxCharacters={80} inline />
         </span>
         <Button
           small

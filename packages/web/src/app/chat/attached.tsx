@@ -4,13 +4,13 @@ import { type ReactNode, useDeferredValue, useEffect, useState } from 'react'
 import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Diff, Foreign, HostText } from '../text/foreign.tsx'
-import { plainText, type Wire, wire } from '../text/foreign-type.ts'
+import { Diff, HostText, SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { type FromHost, fromHost, plainText } from '../text/untrusted-text.ts'
 import { Button, Note, Search, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
-type AttachedResource = Wire<AttachedCopy>
+type AttachedResource = FromHost<AttachedCopy>
 type Ref = { readonly server: string; readonly uri: string }
 
 const budgets = [2_000, 4_000, 8_000, 16_000, 32_000]
@@ -36,7 +36,7 @@ export function AttachedSection({
   const { client } = useHost()
   const [isOpen, setOpen] = useState(isPicking)
   const [budget, setBudget] = useState(8_000)
-  const [inclusion, setInclusion] = useState<Wire<Inclusion>>()
+  const [inclusion, setInclusion] = useState<FromHost<Inclusion>>()
   const { data: copies = waiting, refetch } = useRead('library.attached', { conversation })
   const waits = waiting.map((copy) => `${keyOf(refOf(copy))}${copy.at}`).join()
   // biome-ignore lint/correctness/useExhaustiveDependencies: the row of what waits changes with every change of the copies
@@ -45,7 +45,7 @@ export function AttachedSection({
     if (isPicking) setOpen(true)
   }, [isPicking])
   const include = useAction(async () => {
-    setInclusion(wire(await client.call('library.include', { conversation, budget })))
+    setInclusion(fromHost(await client.call('library.include', { conversation, budget })))
     refetch()
   })
   const tokens = copies.reduce((sum, copy) => sum + copy.tokens, 0)
@@ -119,7 +119,7 @@ export function AttachedSection({
 function Included({
   inclusion: { included, left, tokens, budget },
 }: {
-  inclusion: Wire<Inclusion>
+  inclusion: FromHost<Inclusion>
 }): ReactNode {
   const t = useText()
   const { compact } = useFormat()
@@ -138,7 +138,7 @@ function Included({
           <ul>
             {left.map(({ server, uri, reason }) => (
               <li key={`${server} ${plainText(uri)}`}>
-                <Foreign text={uri} maxCharacters={80} inline />:{' '}
+                <SafeText text={uri} maxCharacters={80} inline />:{' '}
                 <HostText text={reason} maxCharacters={200} inline />
               </li>
             ))}
@@ -163,7 +163,7 @@ function Attached({
   const t = useText()
   const { compact } = useFormat()
   const { client } = useHost()
-  const [diff, setDiff] = useState<Wire<CopyDiff>>()
+  const [diff, setDiff] = useState<FromHost<CopyDiff>>()
   const ref = refOf(copy)
   const remove = (): void => {
     const method = copy.because === undefined ? 'library.detach' : 'library.exclude'
@@ -174,7 +174,7 @@ function Attached({
       <div className={style.copyLine}>
         <FileText size={14} aria-hidden="true" />
         <span className={style.cut} title={plainText(copy.uri).slice(0, 200)}>
-          <Foreign text={copy.title} maxCharacters={60} inline />
+          <SafeText text={copy.title} maxCharacters={60} inline />
         </span>
         <small>{compact(copy.tokens)}</small>
         <button
@@ -201,7 +201,9 @@ function Attached({
           <Button
             small
             onClick={() =>
-              void client.call('library.diff', { conversation, ref }).then((result) => setDiff(wire(result)))
+              void client
+                .call('library.diff', { conversation, ref })
+                .then((result) => setDiff(fromHost(result)))
             }
           >
             {t('context.diff')}
@@ -224,7 +226,7 @@ function Attached({
   )
 }
 
-function Difference({ pieces }: { pieces: NonNullable<Wire<CopyDiff>['pieces']> }): ReactNode {
+function Difference({ pieces }: { pieces: NonNullable<FromHost<CopyDiff>['pieces']> }): ReactNode {
   const of = (kind: 'removed' | 'added'): string =>
     pieces
       .filter((piece) => piece.kind === 'same' || piece.kind === kind)
@@ -257,7 +259,7 @@ function Picker({
   const [query, setQuery] = useState('')
   const search = useDeferredValue(query.trim())
   const [chosen, setChosen] = useState<ReadonlyMap<string, Ref>>(new Map())
-  const [result, setResult] = useState<Wire<AttachResult>>()
+  const [result, setResult] = useState<FromHost<AttachResult>>()
   const every = useRead('catalog.resources', {}).data
   const results = useRead(
     'library.search',
@@ -289,7 +291,7 @@ function Picker({
   }
   const attach = useAction(async () => {
     const attached = await client.call('library.attach', { conversation, refs: [...chosen.values()] })
-    setResult(wire(attached))
+    setResult(fromHost(attached))
     setChosen(new Map())
     onChanged()
     if (attached.failed.length === 0 && attached.withheld.length === 0) onDone()
@@ -329,7 +331,7 @@ function Picker({
               />
               <ServerBadge name={row.server} />
               <span className={style.cut}>
-                <Foreign text={row.resource.title ?? row.resource.name} maxCharacters={60} inline />
+                <SafeText text={row.resource.title ?? row.resource.name} maxCharacters={60} inline />
               </span>
               <small>{forPerson(row) ? t('context.forPerson') : row.server}</small>
             </label>
@@ -339,7 +341,7 @@ function Picker({
       {attach.error !== undefined && <ErrorNote error={attach.error} />}
       {[...(result?.failed ?? []), ...(result?.withheld ?? [])].map(({ server, uri, reason }) => (
         <Note key={`${server} ${plainText(uri)}`} tone="warn" live>
-          <Foreign text={uri} maxCharacters={80} inline />: <HostText text={reason} maxCharacters={300} />
+          <SafeText text={uri} maxCharacters={80} inline />: <HostText text={reason} maxCharacters={300} />
         </Note>
       ))}
       <div className={style.choices}>

@@ -20,15 +20,15 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
-import { ExactJson, Foreign } from '../text/foreign.tsx'
-import { type Foreign as ForeignText, foreign, plainText, type Wire } from '../text/foreign-type.ts'
 import { briefly } from '../text/pieces.ts'
+import { ExactJson, SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
 import { Tokens } from '../text/tokens.tsx'
+import { type FromHost, plainText, type UntrustedText, untrusted } from '../text/untrusted-text.ts'
 import { Button, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
-export type CallRow = Extract<Wire<ConversationRow>, { kind: 'call' }>
+export type CallRow = Extract<FromHost<ConversationRow>, { kind: 'call' }>
 
 /** A tool call in a message of the model. */
 export interface ToolUse {
@@ -116,10 +116,10 @@ export function Call({
           />
           {entry !== undefined && <ServerBadge name={entry.server} />}
           <span className={style.tool}>
-            <Foreign text={entry?.tool.name ?? foreign(use.name)} maxCharacters={80} inline />
+            <SafeText text={entry?.tool.name ?? untrusted(use.name)} maxCharacters={80} inline />
           </span>
           <span className={style.arguments}>
-            <Foreign text={foreign(briefly(use.input))} maxCharacters={160} inline />
+            <SafeText text={untrusted(briefly(use.input))} maxCharacters={160} inline />
           </span>
           <span className={style.outcome}>
             {state === 'done' && <Brief content={content} />}
@@ -170,7 +170,7 @@ export function Call({
       </details>
       {state === 'failed' && !isOpen && reason !== undefined && (
         <p className={style.reason}>
-          <Foreign text={foreign(reason)} maxCharacters={200} inline />
+          <SafeText text={untrusted(reason)} maxCharacters={200} inline />
         </p>
       )}
       {isRunning && call !== undefined && <Running conversation={conversation} call={call} waits={waits} />}
@@ -225,7 +225,7 @@ function Running({
       )}
       <span>
         {waits ? t('call.waitsForYou') : sent !== true ? t('call.waitsForServer') : null}
-        {progress?.message !== undefined && <Foreign text={progress.message} maxCharacters={120} inline />}
+        {progress?.message !== undefined && <SafeText text={progress.message} maxCharacters={120} inline />}
         {progress !== undefined && (
           <>
             {' '}
@@ -270,14 +270,14 @@ function Brief({ content }: { content: unknown }): ReactNode {
   if (text === undefined)
     return blocks.length > 0 ? <span>{t('call.parts', { count: blocks.length })}</span> : null
   const [line = ''] = text.trimStart().split('\n', 1)
-  if (line.length <= 48 && line.length === text.trim().length) return <Short text={foreign(line)} />
+  if (line.length <= 48 && line.length === text.trim().length) return <Short text={untrusted(line)} />
   return <span>{t('call.characters', { count: number(text.length) })}</span>
 }
 
-function Short({ text }: { text: ForeignText }): ReactNode {
+function Short({ text }: { text: UntrustedText }): ReactNode {
   return (
     <span className={style.brief}>
-      <Foreign text={text} maxCharacters={48} inline />
+      <SafeText text={text} maxCharacters={48} inline />
     </span>
   )
 }

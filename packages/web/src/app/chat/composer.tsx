@@ -9,9 +9,9 @@ import { isText, useDraft } from '../questions/answer.ts'
 import { routes } from '../routes.ts'
 import { useDock } from '../shell/dock-state.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { plainText, type Wire } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { type FromHost, plainText } from '../text/untrusted-text.ts'
 import { loaded } from '../ui/loaded.tsx'
 import { Button, Key } from '../ui/ui.tsx'
 import style from './chat.module.css'
@@ -21,7 +21,9 @@ import { type Choice, replaceWord, type Suggestion, useSuggestions, wordAt } fro
 
 const PromptForm = loaded(() => import('./prompt-form.tsx'))
 
-type QueuedRow = Extract<Wire<ConversationRow>, { kind: 'queued' }>
+type QueuedRow = Extract<FromHost<ConversationRow>, { kind: 'queued' }>
+
+type ChosenPrompt = Extract<Choice, { prompt: unknown }>['prompt']
 
 /** Maximum number of attached resources shown above the text; the others are counted. */
 const maxChips = 6
@@ -42,20 +44,18 @@ export function Composer({
   isBusy: boolean
   queued: readonly QueuedRow[]
   /** Resources that are attached to the next message. */
-  attached: readonly Wire<AttachedCopy>[]
+  attached: readonly FromHost<AttachedCopy>[]
   onEditLast: () => void
   onDialog: (dialog: ConversationDialogKind) => void
 }): ReactNode {
   const t = useText()
-  const { compact } = useFormat()
   const { client } = useHost()
-  const dock = useDock()
   const list = useId()
   const [text, setText, forget] = useDraft(`${id}.composer`, '', isText)
   const [caret, setCaret] = useState(0)
   const [activeIndex, setActiveIndex] = useState(0)
   const [isClosed, setClosed] = useState(false)
-  const [prompt, setPrompt] = useState<Extract<Choice, { prompt: unknown }>['prompt']>()
+  const [prompt, setPrompt] = useState<ChosenPrompt>()
   const [error, setError] = useState<Error>()
   const area = useRef<HTMLTextAreaElement>(null)
   const word = isClosed ? undefined : wordAt(text, caret)
@@ -63,15 +63,7 @@ export function Composer({
   const failed = (reason: unknown): void =>
     setError(reason instanceof Error ? reason : new Error(String(reason)))
   const runCommand = useCommands(id, onDialog, failed)
-  const requestedPrompt = new URLSearchParams(useSearch()).get('prompt')
-  const [, navigate] = useLocation()
-  const prompts = useRead('library.prompts', {}, { enabled: requestedPrompt !== null }).data
-  useEffect(() => {
-    const prompt = prompts?.find(({ command }) => plainText(command) === requestedPrompt)
-    if (prompt === undefined) return
-    setPrompt(prompt)
-    navigate(routes.chat.to(id), { replace: true })
-  }, [prompts, requestedPrompt, id, navigate])
+  useRequestedPrompt(id, setPrompt)
   // On a touch screen, the keyboard would cover what the new conversation shows.
   const isAtKeyboard = isNew && !matchMedia('(pointer: coarse)').matches
   // biome-ignore lint/correctness/useExhaustiveDependencies: only when it is opened
@@ -134,23 +126,7 @@ export function Composer({
   return (
     <div className={style.composer}>
       {error !== undefined && <ErrorNote error={error} />}
-      {queued.map(({ id: message, input }) => (
-        <div key={message} className={style.queued}>
-          <span>{t('chat.queued')}</span>
-          <span className={style.cut}>
-            {input.text !== undefined && <Foreign text={input.text} maxCharacters={160} inline />}
-          </span>
-          <Button
-            small
-            look="quiet"
-            aria-label={t('chat.unqueue')}
-            title={t('chat.unqueue')}
-            onClick={() => void client.call('conversations.unqueue', { id, message })}
-          >
-            <X size={14} aria-hidden="true" />
-          </Button>
-        </div>
-      ))}
+      <QueuedMessages conversation={id} queued={queued} />
       <div className={style.field}>
         {isSuggesting && (
           <Suggestions
@@ -160,38 +136,7 @@ export function Composer({
             onChoose={(suggestion) => choose(suggestion)}
           />
         )}
-        {attached.length > 0 && (
-          <ul className={style.chips} aria-label={t('chat.attached')}>
-            {attached.slice(0, maxChips).map(({ server, uri, title, tokens, because }) => (
-              <li key={`${server} ${plainText(uri)}`} className={style.chip}>
-                <FileText size={14} aria-hidden="true" />
-                <span className={style.cut}>
-                  <Foreign text={title} maxCharacters={40} inline />
-                </span>
-                <small>{because === undefined ? compact(tokens) : t('context.automatic')}</small>
-                <button
-                  type="button"
-                  aria-label={t('chat.detach', { title: plainText(title).slice(0, 60) })}
-                  onClick={() =>
-                    void client.call('library.detach', {
-                      conversation: id,
-                      ref: { server, uri: plainText(uri) },
-                    })
-                  }
-                >
-                  <X size={12} aria-hidden="true" />
-                </button>
-              </li>
-            ))}
-            {attached.length > maxChips && (
-              <li>
-                <Button small look="quiet" onClick={() => dock.show('context')}>
-                  {t('chat.moreAttached', { count: attached.length - maxChips })}
-                </Button>
-              </li>
-            )}
-          </ul>
-        )}
+        {attached.length > 0 && <AttachedResources conversation={id} attached={attached} />}
         <textarea
           ref={area}
           rows={1}
@@ -228,29 +173,138 @@ export function Composer({
             }
           }}
         />
-        <div className={style.actions}>
-          <Button
-            small
-            look="quiet"
-            aria-label={t('context.add')}
-            title={t('context.add')}
-            onClick={() => dock.show('context', 'attach')}
-            data-act="attach"
-          >
-            <Paperclip size={16} aria-hidden="true" />
-          </Button>
-          <span className={style.hints}>{t('chat.hints')}</span>
-          {isBusy && (
-            <Button small onClick={() => void client.call('conversations.stop', { id })} data-act="stop">
-              <Square size={12} fill="currentcolor" aria-hidden="true" /> {t('chat.stop')} <Key>Ctrl .</Key>
-            </Button>
-          )}
-          <Button small look="primary" isOff={text.trim() === ''} onClick={send} data-act="send">
-            <SendHorizontal size={14} aria-hidden="true" /> {t(isBusy ? 'chat.queue' : 'chat.send')}
-          </Button>
-        </div>
+        <ComposerActions conversation={id} isBusy={isBusy} isEmpty={text.trim() === ''} onSend={send} />
       </div>
     </div>
+  )
+}
+
+/** Opens the prompt that the address names, once, and removes it from the address. */
+function useRequestedPrompt(id: string, onPrompt: (prompt: ChosenPrompt) => void): void {
+  const requestedPrompt = new URLSearchParams(useSearch()).get('prompt')
+  const [, navigate] = useLocation()
+  const prompts = useRead('library.prompts', {}, { enabled: requestedPrompt !== null }).data
+  useEffect(() => {
+    const prompt = prompts?.find(({ command }) => plainText(command) === requestedPrompt)
+    if (prompt === undefined) return
+    onPrompt(prompt)
+    navigate(routes.chat.to(id), { replace: true })
+  }, [prompts, requestedPrompt, id, navigate, onPrompt])
+}
+
+/** The buttons below the text: attach, stop and send. */
+function ComposerActions({
+  conversation,
+  isBusy,
+  isEmpty,
+  onSend,
+}: {
+  conversation: string
+  isBusy: boolean
+  isEmpty: boolean
+  onSend: () => void
+}): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  const dock = useDock()
+  return (
+    <div className={style.actions}>
+      <Button
+        small
+        look="quiet"
+        aria-label={t('context.add')}
+        title={t('context.add')}
+        onClick={() => dock.show('context', 'attach')}
+        data-act="attach"
+      >
+        <Paperclip size={16} aria-hidden="true" />
+      </Button>
+      <span className={style.hints}>{t('chat.hints')}</span>
+      {isBusy && (
+        <Button
+          small
+          onClick={() => void client.call('conversations.stop', { id: conversation })}
+          data-act="stop"
+        >
+          <Square size={12} fill="currentcolor" aria-hidden="true" /> {t('chat.stop')} <Key>Ctrl .</Key>
+        </Button>
+      )}
+      <Button small look="primary" isOff={isEmpty} onClick={onSend} data-act="send">
+        <SendHorizontal size={14} aria-hidden="true" /> {t(isBusy ? 'chat.queue' : 'chat.send')}
+      </Button>
+    </div>
+  )
+}
+
+/** Messages that are sent after the current answer. */
+function QueuedMessages({
+  conversation,
+  queued,
+}: {
+  conversation: string
+  queued: readonly QueuedRow[]
+}): ReactNode {
+  const t = useText()
+  const { client } = useHost()
+  return queued.map(({ id, input }) => (
+    <div key={id} className={style.queued}>
+      <span>{t('chat.queued')}</span>
+      <span className={style.cut}>
+        {input.text !== undefined && <SafeText text={input.text} maxCharacters={160} inline />}
+      </span>
+      <Button
+        small
+        look="quiet"
+        aria-label={t('chat.unqueue')}
+        title={t('chat.unqueue')}
+        onClick={() => void client.call('conversations.unqueue', { id: conversation, message: id })}
+      >
+        <X size={14} aria-hidden="true" />
+      </Button>
+    </div>
+  ))
+}
+
+/** The resources that the next message includes, the first of them by name. */
+function AttachedResources({
+  conversation,
+  attached,
+}: {
+  conversation: string
+  attached: readonly FromHost<AttachedCopy>[]
+}): ReactNode {
+  const t = useText()
+  const { compact } = useFormat()
+  const { client } = useHost()
+  const dock = useDock()
+  const detach = (server: string, uri: string): void =>
+    void client.call('library.detach', { conversation, ref: { server, uri } })
+  return (
+    <ul className={style.chips} aria-label={t('chat.attached')}>
+      {attached.slice(0, maxChips).map(({ server, uri, title, tokens, because }) => (
+        <li key={`${server} ${plainText(uri)}`} className={style.chip}>
+          <FileText size={14} aria-hidden="true" />
+          <span className={style.cut}>
+            <SafeText text={title} maxCharacters={40} inline />
+          </span>
+          <small>{because === undefined ? compact(tokens) : t('context.automatic')}</small>
+          <button
+            type="button"
+            aria-label={t('chat.detach', { title: plainText(title).slice(0, 60) })}
+            onClick={() => detach(server, plainText(uri))}
+          >
+            <X size={12} aria-hidden="true" />
+          </button>
+        </li>
+      ))}
+      {attached.length > maxChips && (
+        <li>
+          <Button small look="quiet" onClick={() => dock.show('context')}>
+            {t('chat.moreAttached', { count: attached.length - maxChips })}
+          </Button>
+        </li>
+      )}
+    </ul>
   )
 }
 
@@ -284,10 +338,12 @@ function Suggestions({
           onClick={() => onChoose(suggestion)}
         >
           <span className={style.suggested}>
-            <Foreign text={suggestion.name} maxCharacters={100} inline />
+            <SafeText text={suggestion.name} maxCharacters={100} inline />
           </span>
           <span className={`${style.cut} ${style.about}`}>
-            {suggestion.about !== undefined && <Foreign text={suggestion.about} maxCharacters={120} inline />}
+            {suggestion.about !== undefined && (
+              <SafeText text={suggestion.about} maxCharacters={120} inline />
+            )}
           </span>
           {suggestion.note !== '' && (
             <small>

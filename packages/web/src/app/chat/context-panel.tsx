@@ -3,13 +3,13 @@ import { type ReactNode, useEffect, useRef } from 'react'
 import { useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import type { Dock } from '../shell/dock-state.ts'
-import type { Wire } from '../text/foreign-type.ts'
+import type { FromHost } from '../text/untrusted-text.ts'
 import { AttachedSection } from './attached.tsx'
 import style from './chat.module.css'
 import { FoldersSection } from './folders.tsx'
 import { ToolsSection } from './tools.tsx'
 
-export type InfoRow = Extract<Wire<ConversationRow>, { kind: 'info' }>
+export type InfoRow = Extract<FromHost<ConversationRow>, { kind: 'info' }>
 
 /** The context of a conversation: resources, tools and folders, and their tokens. */
 export default function ContextPanel({

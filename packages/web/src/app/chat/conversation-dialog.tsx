@@ -5,8 +5,8 @@ import { useAction, useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import { Menu } from '../ui/menu.tsx'
 import { Button, Field, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
@@ -130,7 +130,7 @@ export function ConversationDialog({
       )}
       {kind === 'delete' && (
         <p>
-          {t('chat.deleteMeans')} <Foreign text={foreign(title)} maxCharacters={80} inline />
+          {t('chat.deleteMeans')} <SafeText text={untrusted(title)} maxCharacters={80} inline />
         </p>
       )}
       {error !== undefined && <ErrorNote error={error} />}

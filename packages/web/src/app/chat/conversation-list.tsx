@@ -4,13 +4,13 @@ import { Link } from 'wouter'
 import { useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { plainText, type Wire } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { type FromHost, plainText } from '../text/untrusted-text.ts'
 import { Search } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { ConversationDialog, type ConversationDialogKind, ConversationMenu } from './conversation-dialog.tsx'
 
-type Facts = Wire<ConversationFacts>
+type Facts = FromHost<ConversationFacts>
 
 const dayMs = 86_400_000
 
@@ -81,7 +81,7 @@ function Row({ facts, isHere, waits }: { facts: Facts; isHere: boolean; waits: n
           {plainText(facts.title) === '' ? (
             t('chat.untitled')
           ) : (
-            <Foreign text={facts.title} maxCharacters={80} inline />
+            <SafeText text={facts.title} maxCharacters={80} inline />
           )}
         </span>
         <small title={dateTime(facts.lastAt)}>

@@ -8,8 +8,8 @@ import { QuestionCard } from '../questions/question-card.tsx'
 import { routes } from '../routes.ts'
 import { useDock } from '../shell/dock-state.ts'
 import { Fixes } from '../text/fixes.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plainText, type Wire } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { type FromHost, plainText, untrusted } from '../text/untrusted-text.ts'
 import { loaded } from '../ui/loaded.tsx'
 import { Button, Note } from '../ui/ui.tsx'
 import type { CallRow } from './call.tsx'
@@ -22,10 +22,10 @@ import { blocksOf, Entry, type EntryRow, textOf, useEditInCopy } from './transcr
 
 const GrowingMarkdown = loaded(
   async () => ({ default: (await import('../text/markdown.tsx')).GrowingMarkdown }),
-  Foreign,
+  SafeText,
 )
 
-type InfoRow = Extract<Wire<ConversationRow>, { kind: 'info' }>
+type InfoRow = Extract<FromHost<ConversationRow>, { kind: 'info' }>
 
 /** Opens the conversation at the host before its topic is followed. */
 export function Opened({ id }: { id: string }): ReactNode {
@@ -46,7 +46,7 @@ export function Opened({ id }: { id: string }): ReactNode {
     return (
       <div className={style.log}>
         <Note tone="danger">
-          <HostText text={foreign(state.message)} />
+          <HostText text={untrusted(state.message)} />
         </Note>
       </div>
     )
@@ -64,7 +64,7 @@ function Conversation({ id }: { id: string }): ReactNode {
   if (error !== undefined)
     return (
       <Note tone="danger">
-        <HostText text={foreign(error.message)} />
+        <HostText text={untrusted(error.message)} />
       </Note>
     )
   if (rows === undefined) return <div className={style.conversation} />
@@ -239,7 +239,7 @@ function ConversationBar({
         {info === undefined || plainText(info.title) === '' ? (
           t('chat.untitled')
         ) : (
-          <Foreign text={info.title} maxCharacters={100} inline />
+          <SafeText text={info.title} maxCharacters={100} inline />
         )}
       </h2>
       <span className={style.model}>{info !== undefined && <ModelMenu id={id} info={info} />}</span>

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
 import { folderOf } from '../text/pieces.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plainText, untrusted } from '../text/untrusted-text.ts'
 import style from './chat.module.css'
 
 /** The open folders, and which servers see them. */
@@ -24,7 +24,7 @@ export function FoldersSection(): ReactNode {
           return (
             <li key={plainText(uri)} className={style.copy}>
               <span className={style.cut} title={plainText(uri).slice(0, 300)}>
-                <Foreign text={name ?? foreign(folderOf(plainText(uri)))} maxCharacters={80} inline />
+                <SafeText text={name ?? untrusted(folderOf(plainText(uri)))} maxCharacters={80} inline />
               </span>
               <p className={style.quiet}>
                 {seen === undefined || seen.length === 0

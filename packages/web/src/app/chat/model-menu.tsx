@@ -3,14 +3,14 @@ import { ChevronDown } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import type { Wire } from '../text/foreign-type.ts'
+import type { FromHost } from '../text/untrusted-text.ts'
 import { Menu } from '../ui/menu.tsx'
 import style from './chat.module.css'
 
-type InfoRow = Extract<Wire<ConversationRow>, { kind: 'info' }>
+type InfoRow = Extract<FromHost<ConversationRow>, { kind: 'info' }>
 
 /** Prices are per million tokens. */
-export function costOf(usage: InfoRow['usage'], models: readonly Wire<ModelRow>[]): Map<string, number> {
+export function costOf(usage: InfoRow['usage'], models: readonly FromHost<ModelRow>[]): Map<string, number> {
   const costs = new Map<string, number>()
   for (const { model, inputTokens, outputTokens } of usage) {
     const { cost, currency = 'USD' } = models.find(({ id }) => id === model) ?? {}

@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useId, useState } from 'react'
 import { useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { type Foreign as ForeignText, foreign } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { type UntrustedText, untrusted } from '../text/untrusted-text.ts'
 import { Field, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 
@@ -19,7 +19,7 @@ export function PromptField({
   server: string
   prompt: string
   name: string
-  description: ForeignText | undefined
+  description: UntrustedText | undefined
   isRequired: boolean
   values: Readonly<Record<string, string>>
   onChange: (value: string) => void
@@ -61,11 +61,11 @@ export function PromptField({
       <Field
         label={
           <>
-            <Foreign text={foreign(name)} inline />{' '}
+            <SafeText text={untrusted(name)} inline />{' '}
             <span className={uiStyle.hint}>{t(isRequired ? 'form.required' : 'form.optional')}</span>
           </>
         }
-        hint={description !== undefined && <Foreign text={description} maxCharacters={300} />}
+        hint={description !== undefined && <SafeText text={description} maxCharacters={300} />}
       >
         {(ids) => (
           <input
@@ -153,7 +153,7 @@ function Options({
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => onChoose(option)}
         >
-          <Foreign text={foreign(option)} maxCharacters={120} inline />
+          <SafeText text={untrusted(option)} maxCharacters={120} inline />
         </div>
       ))}
     </div>

@@ -5,9 +5,9 @@ import { useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { type FromHost, plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Button, Field, Key, uiStyle } from '../ui/ui.tsx'
 import style from './chat.module.css'
 import { PromptField } from './prompt-field.tsx'
@@ -19,7 +19,7 @@ export default function PromptForm({
   onClose,
 }: {
   conversation: string
-  prompt: Wire<LibraryPrompt>
+  prompt: FromHost<LibraryPrompt>
   onClose: () => void
 }): ReactNode {
   const t = useText()
@@ -92,11 +92,11 @@ export default function PromptForm({
       <header>
         <ServerBadge name={prompt.server} />
         <strong>
-          <Foreign text={foreign(`/${command}`)} maxCharacters={100} inline />
+          <SafeText text={untrusted(`/${command}`)} maxCharacters={100} inline />
         </strong>
         {prompt.prompt.description !== undefined && (
           <span className={style.cut}>
-            <Foreign text={prompt.prompt.description} maxCharacters={200} inline />
+            <SafeText text={prompt.prompt.description} maxCharacters={200} inline />
           </span>
         )}
       </header>

@@ -3,7 +3,7 @@ import type { ModelRow } from '@jackfield/host/client'
 import { useMemo } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { type Foreign, foreign, plainText, type Wire } from '../text/foreign-type.ts'
+import { type FromHost, plainText, type UntrustedText, untrusted } from '../text/untrusted-text.ts'
 import { type ChatCommand, commands } from './commands.ts'
 
 /** The word to complete in the composer: `/` commands and prompts, `@` resources, `#` tools. */
@@ -37,16 +37,16 @@ export function replaceWord(
 export type Choice =
   | { readonly insert: string }
   | { readonly attach: { readonly server: string; readonly uri: string } }
-  | { readonly prompt: Wire<LibraryPrompt> }
+  | { readonly prompt: FromHost<LibraryPrompt> }
   | { readonly command: ChatCommand }
   | { readonly model: string }
 
 export interface Suggestion {
   readonly key: string
   readonly group: 'command' | 'model' | 'prompt' | 'resource' | 'tool'
-  readonly name: Foreign
+  readonly name: UntrustedText
   /** A description by the server or the page. */
-  readonly about: Foreign | undefined
+  readonly about: UntrustedText | undefined
   readonly note: string
   readonly choice: Choice
 }
@@ -78,8 +78,8 @@ export function useSuggestions(word: Word | undefined): Suggestion[] {
           (command): Suggestion => ({
             key: `/${command.name}`,
             group: 'command',
-            name: foreign(`/${command.name}`),
-            about: foreign(t(command.text)),
+            name: untrusted(`/${command.name}`),
+            about: untrusted(t(command.text)),
             note: '',
             choice: command.name === 'model' ? { insert: '/model ' } : { command },
           }),
@@ -91,7 +91,7 @@ export function useSuggestions(word: Word | undefined): Suggestion[] {
           return {
             key: `prompt ${plainText(prompt.command)}`,
             group: 'prompt',
-            name: foreign(`/${plainText(prompt.command)}`),
+            name: untrusted(`/${plainText(prompt.command)}`),
             about: title ?? description,
             note: prompt.server,
             choice: { prompt },
@@ -126,13 +126,13 @@ export function useSuggestions(word: Word | undefined): Suggestion[] {
   }, [word, prompts, models, tools, resources, every, t])
 }
 
-function modelSuggestions(models: readonly Wire<ModelRow>[], typed: string): Suggestion[] {
+function modelSuggestions(models: readonly FromHost<ModelRow>[], typed: string): Suggestion[] {
   return models
     .filter(({ id }) => id.toLowerCase().includes(typed))
     .map(({ id }) => ({
       key: `model ${id}`,
       group: 'model',
-      name: foreign(id),
+      name: untrusted(id),
       about: undefined,
       note: '',
       choice: { model: id },

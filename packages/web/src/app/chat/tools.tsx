@@ -2,9 +2,9 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { type foreign, plainText } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { plainText, type untrusted } from '../text/untrusted-text.ts'
 import style from './chat.module.css'
 import type { InfoRow } from './context-panel.tsx'
 
@@ -66,7 +66,7 @@ function ServerTools({
   onSwitch,
 }: {
   server: string
-  tools: readonly { readonly name: string; readonly title: ReturnType<typeof foreign> }[]
+  tools: readonly { readonly name: string; readonly title: ReturnType<typeof untrusted> }[]
   offered: { readonly tokens: number; readonly tools: ReadonlySet<string> } | undefined
   isOff: boolean
   onSwitch: (on: boolean, pattern: string) => void
@@ -119,7 +119,7 @@ function ServerTools({
                   onChange={({ target }) => onSwitch(target.checked, name)}
                 />
                 <span className={style.cut}>
-                  <Foreign text={title} maxCharacters={60} inline />
+                  <SafeText text={title} maxCharacters={60} inline />
                 </span>
               </label>
             </li>

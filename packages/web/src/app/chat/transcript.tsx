@@ -6,16 +6,16 @@ import { useHost } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { type FromHost, plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { loaded } from '../ui/loaded.tsx'
 import { Button } from '../ui/ui.tsx'
 import { Call, type CallRow, isToolUse } from './call.tsx'
 import style from './chat.module.css'
 
-const Markdown = loaded(() => import('../text/markdown.tsx'), Foreign)
+const Markdown = loaded(() => import('../text/markdown.tsx'), SafeText)
 
-type Row = Wire<ConversationRow>
+type Row = FromHost<ConversationRow>
 export type EntryRow = Extract<Row, { kind: 'entry' }>
 
 /** Characters of a text of the user or of an attached resource that are shown until it is expanded. */
@@ -51,7 +51,7 @@ export const Entry = memo(
         <details className={style.summary}>
           <summary>{t('chat.summary')}</summary>
           <div>
-            <Foreign text={entry.text} />
+            <SafeText text={entry.text} />
           </div>
         </details>
       )
@@ -122,7 +122,7 @@ function AttachedEntry({
       <summary>
         <FileText size={16} strokeWidth={1.5} aria-hidden="true" />
         <span className={style.attachedTitle}>
-          <Foreign text={title} maxCharacters={80} inline />
+          <SafeText text={title} maxCharacters={80} inline />
         </span>
         <small>
           {server} · {t('library.tokens', { count: compact(tokens) })}
@@ -139,7 +139,7 @@ function AttachedEntry({
       </summary>
       <div className={style.attachedContent}>
         <Link href={routes.resource.to(server, plainText(uri))}>
-          <Foreign text={uri} maxCharacters={200} inline />
+          <SafeText text={uri} maxCharacters={200} inline />
         </Link>
         {children}
       </div>
@@ -210,10 +210,10 @@ function Block({
     if (by !== 'model')
       return (
         <div className={style.said}>
-          <Foreign text={foreign(block.text)} maxCharacters={maxSaid} />
+          <SafeText text={untrusted(block.text)} maxCharacters={maxSaid} />
         </div>
       )
-    return <Markdown text={foreign(block.text)} />
+    return <Markdown text={untrusted(block.text)} />
   }
   if (isToolUse(block))
     return (

@@ -3,15 +3,15 @@ import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { type FromHost, fromHost, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Button, Note } from '../ui/ui.tsx'
 import style from './config.module.css'
 import { FileDiff } from './file-diff.tsx'
 
 /** A change of the configuration: planned, reviewed and written. */
 export interface Change {
-  readonly planned: Wire<ConfigPlan> | undefined
+  readonly planned: FromHost<ConfigPlan> | undefined
   readonly isRunning: boolean
   readonly error: Error | undefined
   /** Plans a change for the review; resolves with whether that succeeded. */
@@ -22,7 +22,7 @@ export interface Change {
 
 export function useChange(onSaved?: () => void): Change {
   const { client } = useHost()
-  const [planned, setPlanned] = useState<Wire<ConfigPlan>>()
+  const [planned, setPlanned] = useState<FromHost<ConfigPlan>>()
   const [isRunning, setRunning] = useState(false)
   const [error, setError] = useState<Error>()
   /** The id of the change that is reviewed. */
@@ -47,7 +47,7 @@ export function useChange(onSaved?: () => void): Change {
     plan: (change) =>
       run(async () => {
         latest.current = undefined
-        const plan = wire(await client.call('config.plan', change))
+        const plan = fromHost(await client.call('config.plan', change))
         latest.current = plan.id
         setPlanned(plan)
       }),
@@ -105,33 +105,33 @@ export function ChangeReview({ change }: { change: Change }): ReactNode {
 }
 
 /** File, effects and difference of a change. */
-export function PlanFacts({ plan }: { plan: Wire<ConfigPlan> }): ReactNode {
+export function PlanFacts({ plan }: { plan: FromHost<ConfigPlan> }): ReactNode {
   const t = useText()
   const { effect } = plan
   const names = (list: readonly Parameters<typeof plainText>[0][]): string => list.map(plainText).join(', ')
   return (
     <>
       <p className={style.path}>
-        <Foreign text={plan.file} inline /> {plan.hash === null && `(${t('change.new')})`}
+        <SafeText text={plan.file} inline /> {plan.hash === null && `(${t('change.new')})`}
       </p>
       <ul className={style.effects}>
         {(['added', 'changed', 'removed'] as const).map(
           (kind) =>
             effect[kind].length > 0 && (
               <li key={kind}>
-                {t(`change.${kind}`)} <Foreign text={foreign(names(effect[kind]))} inline />
+                {t(`change.${kind}`)} <SafeText text={untrusted(names(effect[kind]))} inline />
               </li>
             ),
         )}
         {plan.secrets.length > 0 && (
           <li>
-            {t('change.secrets')} <Foreign text={foreign(names(plan.secrets))} inline />
+            {t('change.secrets')} <SafeText text={untrusted(names(plan.secrets))} inline />
           </li>
         )}
       </ul>
       {plan.problems.map(({ message, path }) => (
         <Note key={`${plainText(path)} ${plainText(message)}`} tone="warn">
-          <Foreign text={path} inline /> <HostText text={message} />
+          <SafeText text={path} inline /> <HostText text={message} />
         </Note>
       ))}
       <FileDiff before={plainText(plan.before)} after={plainText(plan.after)} label={t('change.diff')} />
@@ -144,7 +144,7 @@ export function FileLocation({ file, line }: { file: string; line?: number | und
   const nameStart = file.lastIndexOf('/') + 1
   return (
     <span className={style.place} title={file}>
-      <Foreign text={foreign(`${file.slice(nameStart)}${line === undefined ? '' : `:${line}`}`)} inline />
+      <SafeText text={untrusted(`${file.slice(nameStart)}${line === undefined ? '' : `:${line}`}`)} inline />
     </span>
   )
 }

@@ -1,8 +1,8 @@
 import { type ReactNode, useMemo } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
 import { lineDiff } from '../text/line-diff.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import { ScrollBox } from '../ui/ui.tsx'
 import style from './config.module.css'
 
@@ -39,7 +39,7 @@ export function FileDiff({
               {line.kind !== 'same' && <span className="hidden-text">{t(`diff.${line.kind}`)}</span>}
             </span>
             <span className={style.text}>
-              <Foreign text={foreign(line.text)} maxCharacters={2_000} />
+              <SafeText text={untrusted(line.text)} maxCharacters={2_000} />
             </span>
           </div>
         ),

@@ -18,7 +18,7 @@ import {
   useState,
   useSyncExternalStore,
 } from 'react'
-import { type Wire, wire } from '../text/foreign-type.ts'
+import { type FromHost, fromHost } from '../text/untrusted-text.ts'
 import { pageBuild } from './session.ts'
 import { closeCodes, socketChannel } from './socket-channel.ts'
 
@@ -185,7 +185,7 @@ export function useConnection(): ClientState {
 }
 
 /** The rows of a topic; undefined until they are loaded. Every change creates a new view. */
-export function useTopic<T extends string>(name: T): View<Wire<TopicRow<T>>> | undefined
+export function useTopic<T extends string>(name: T): View<FromHost<TopicRow<T>>> | undefined
 export function useTopic(name: string): View<unknown> | undefined {
   const host = useHost()
   const store = host.topic(name)
@@ -226,11 +226,11 @@ export function useRead<M extends MethodName>(
     /** Returns the result of the previous parameters until that of the new ones is loaded. */
     keepsLast?: boolean
   } = {},
-): Read<Wire<Methods[M]['result']>> {
+): Read<FromHost<Methods[M]['result']>> {
   const { client } = useHost()
   const { data, error, isPending, isFetchedAfterMount, refetch } = useQuery({
     queryKey: [method.split('.')[0], method, params],
-    queryFn: ({ signal }) => client.call(method, params, { signal }).then((result) => wire(result)),
+    queryFn: ({ signal }) => client.call(method, params, { signal }).then((result) => fromHost(result)),
     enabled,
     ...(isFresh && { staleTime: 0 }),
     // Data with an interval is also read when the component is mounted.

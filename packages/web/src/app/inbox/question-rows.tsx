@@ -7,10 +7,10 @@ import { useNow } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import type { Row } from '../questions/answer.ts'
 import { routes } from '../routes.ts'
-import { ClientName, Foreign } from '../text/foreign.tsx'
-import { foreign, plain, plainText } from '../text/foreign-type.ts'
 import { briefly } from '../text/pieces.ts'
+import { ClientName, SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import style from './inbox.module.css'
 
 interface Group {
@@ -117,7 +117,7 @@ const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHer
       <span className={style.what}>
         {rich(t, `row.${row.question.kind}`, {
           server: <bdi>{server}</bdi>,
-          tool: tool === undefined ? '' : <Foreign text={tool} maxCharacters={80} inline />,
+          tool: tool === undefined ? '' : <SafeText text={tool} maxCharacters={80} inline />,
         })}
       </span>
       <span className={style.age}>
@@ -138,7 +138,7 @@ const QuestionRow = memo(function QuestionRow({ row, isHere }: { row: Row; isHer
         {row.answer === undefined && about !== '' && (
           <>
             {' · '}
-            <Foreign text={foreign(about)} maxCharacters={80} inline />
+            <SafeText text={untrusted(about)} maxCharacters={80} inline />
           </>
         )}
         {row.answer !== undefined && (

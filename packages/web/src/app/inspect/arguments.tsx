@@ -2,8 +2,8 @@ import { type ReactNode, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { readArguments } from '../questions/arguments.tsx'
 import type { ReportUnreadable } from '../questions/json-text.ts'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import { loaded } from '../ui/loaded.tsx'
 import { Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
@@ -84,7 +84,11 @@ export function Arguments({
       )}
       {'problem' in read && (
         <p className={uiStyle.problem} role="status">
-          {read.problem === 'not-object' ? t('editor.notObject') : <Foreign text={foreign(read.problem)} />}
+          {read.problem === 'not-object' ? (
+            t('editor.notObject')
+          ) : (
+            <SafeText text={untrusted(read.problem)} />
+          )}
         </p>
       )}
       {otherIssues.length > 0 && (
@@ -93,8 +97,8 @@ export function Arguments({
           <ul>
             {otherIssues.map(({ path, message }) => (
               <li key={`${path} ${message}`}>
-                {path !== '' && <Foreign text={foreign(path)} inline />}{' '}
-                <HostText text={foreign(message)} inline />
+                {path !== '' && <SafeText text={untrusted(path)} inline />}{' '}
+                <HostText text={untrusted(message)} inline />
               </li>
             ))}
           </ul>

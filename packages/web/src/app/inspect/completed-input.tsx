@@ -1,8 +1,8 @@
 import { type ReactNode, useId, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plain } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plain, untrusted } from '../text/untrusted-text.ts'
 import { uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 
@@ -103,7 +103,7 @@ export function CompletedInput({
               onPointerDown={(event) => event.preventDefault()}
               onClick={() => choose(option)}
             >
-              <Foreign text={foreign(option)} inline maxCharacters={120} />
+              <SafeText text={untrusted(option)} inline maxCharacters={120} />
             </div>
           ))}
       </div>

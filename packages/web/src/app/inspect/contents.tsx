@@ -4,8 +4,8 @@ import { Link } from 'wouter'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Bytes } from '../text/bytes.tsx'
-import { Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { JsonTree, SafeText, SafeTextBox } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import { Button, Note, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { isRecord } from './schema.ts'
@@ -101,12 +101,14 @@ function Block({ block, server, label }: { block: unknown; server: string; label
     <div className={style.block}>
       <header className={style.blockHead}>
         <span>{t(`content.${kind}`)}</span>
-        {mimeType !== undefined && <Foreign text={foreign(mimeType)} inline maxCharacters={80} />}
+        {mimeType !== undefined && <SafeText text={untrusted(mimeType)} inline maxCharacters={80} />}
         {size !== false && <span>{size}</span>}
         {audience !== undefined && (
-          <Foreign text={foreign(annotationsIn(audience))} inline maxCharacters={120} />
+          <SafeText text={untrusted(annotationsIn(audience))} inline maxCharacters={120} />
         )}
-        {uri !== undefined && kind !== 'link' && <Foreign text={foreign(uri)} inline maxCharacters={200} />}
+        {uri !== undefined && kind !== 'link' && (
+          <SafeText text={untrusted(uri)} inline maxCharacters={200} />
+        )}
         {views.length > 1 && (
           <Views
             label={t('content.view')}
@@ -119,9 +121,9 @@ function Block({ block, server, label }: { block: unknown; server: string; label
       {kind === 'link' && uri !== undefined ? (
         <p>
           <Link href={routes.inspectItem.to(server, 'resources', uri)}>
-            <Foreign text={foreign(name ?? uri)} inline />
+            <SafeText text={untrusted(name ?? uri)} inline />
           </Link>{' '}
-          <Foreign text={foreign(uri)} inline maxCharacters={200} />
+          <SafeText text={untrusted(uri)} inline maxCharacters={200} />
         </p>
       ) : view === 'image' ? (
         <Picture base64={base64 ?? ''} mimeType={mimeType ?? ''} name={name ?? label} />
@@ -130,7 +132,7 @@ function Block({ block, server, label }: { block: unknown; server: string; label
       ) : view === 'hex' ? (
         <Bytes base64={base64 ?? ''} label={label} />
       ) : view === 'text' ? (
-        <ForeignBox text={foreign(text ?? '')} label={label} />
+        <SafeTextBox text={untrusted(text ?? '')} label={label} />
       ) : (
         <JsonTree value={parsed ?? block} label={label} />
       )}

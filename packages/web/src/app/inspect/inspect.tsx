@@ -7,8 +7,8 @@ import { useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { type InspectKind, inspectKinds, routes, useAddress } from '../routes.ts'
 import { TaskDetail } from '../tasks/task.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { StateLamp } from '../ui/state-lamp.tsx'
 import { Empty, Search, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
@@ -274,13 +274,13 @@ function Offers({
                   >
                     <span className={style.offerName}>
                       <span>
-                        <Foreign text={foreign(offer.name)} maxCharacters={120} inline />
+                        <SafeText text={untrusted(offer.name)} maxCharacters={120} inline />
                       </span>
                       {offer.tool !== undefined && <Marks tool={offer.tool} />}
                     </span>
                     {offer.about !== undefined && (
                       <span className={style.offerAbout}>
-                        <Foreign text={foreign(offer.about)} maxCharacters={160} inline />
+                        <SafeText text={untrusted(offer.about)} maxCharacters={160} inline />
                       </span>
                     )}
                   </Link>

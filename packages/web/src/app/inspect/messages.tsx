@@ -3,8 +3,8 @@ import { ArrowDownLeft, ArrowUpRight, Globe, Terminal, TriangleAlert } from 'luc
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { ExactJson, Foreign, ForeignBox, JsonTree } from '../text/foreign.tsx'
-import { foreign, plain } from '../text/foreign-type.ts'
+import { ExactJson, JsonTree, SafeText, SafeTextBox } from '../text/safe-text.tsx'
+import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { isRecord } from './schema.ts'
@@ -80,7 +80,7 @@ function MessageRow({ event, since }: { event: TraceEvent; since: TraceEvent | u
             aria-label={t(`messages.${kind === 'wire' ? (direction ?? 'sent') : kind}`)}
           />
           <span className={style.messageName}>
-            <Foreign text={foreign(event.summary)} inline maxCharacters={160} />
+            <SafeText text={untrusted(event.summary)} inline maxCharacters={160} />
           </span>
           <span className={style.quiet}>{t('content.bytes', { count: number(event.bytes) })}</span>
           <span className={style.quiet}>+{duration(offset)}</span>
@@ -108,7 +108,7 @@ export function Payload({ id, label }: { id: number; label: string }): ReactNode
     <div className={style.payload}>
       {data.cut !== undefined && <Note tone="warn">{t('messages.cut')}</Note>}
       {typeof payload === 'string' ? (
-        <ForeignBox text={foreign(payload)} label={label} />
+        <SafeTextBox text={untrusted(payload)} label={label} />
       ) : (
         <>
           <Views
@@ -149,13 +149,13 @@ export function Exchange({ event }: { event: TraceEvent }): ReactNode {
   return (
     <div className={style.block}>
       <header className={style.blockHead}>
-        <Foreign text={foreign(`${request['method']} ${request['url']}`)} inline maxCharacters={300} />
+        <SafeText text={untrusted(`${request['method']} ${request['url']}`)} inline maxCharacters={300} />
         <span className={event.status === 'ok' ? uiStyle.ok : uiStyle.danger}>
           {response === undefined ? (
-            <Foreign text={foreign(String(payload['error'] ?? event.status))} inline maxCharacters={120} />
+            <SafeText text={untrusted(String(payload['error'] ?? event.status))} inline maxCharacters={120} />
           ) : (
-            <Foreign
-              text={foreign(`${response['status']} ${response['statusText'] ?? ''}`)}
+            <SafeText
+              text={untrusted(`${response['status']} ${response['statusText'] ?? ''}`)}
               inline
               maxCharacters={60}
             />
@@ -182,10 +182,10 @@ function Headers({ title, headers }: { title: string; headers: unknown }): React
         {rows.map(([name, value]) => (
           <tr key={name}>
             <th scope="row">
-              <Foreign text={foreign(name)} inline />
+              <SafeText text={untrusted(name)} inline />
             </th>
             <td>
-              <Foreign text={foreign(String(value))} maxCharacters={1_000} />
+              <SafeText text={untrusted(String(value))} maxCharacters={1_000} />
             </td>
           </tr>
         ))}

@@ -3,8 +3,8 @@ import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
-import { Foreign, JsonTree } from '../text/foreign.tsx'
-import { foreign, plain } from '../text/foreign-type.ts'
+import { JsonTree, SafeText } from '../text/safe-text.tsx'
+import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Empty, Field, RequiredMark } from '../ui/ui.tsx'
 import { CompletedInput } from './completed-input.tsx'
 import style from './inspect.module.css'
@@ -67,7 +67,7 @@ function Prompt({
       head={
         description !== undefined && (
           <p className={style.about}>
-            <Foreign text={foreign(description)} maxCharacters={600} />
+            <SafeText text={untrusted(description)} maxCharacters={600} />
           </p>
         )
       }
@@ -80,13 +80,13 @@ function Prompt({
                 key={field.name}
                 label={
                   <>
-                    <Foreign text={foreign(field.name)} inline />
+                    <SafeText text={untrusted(field.name)} inline />
                     {field.required === true && <RequiredMark title={t('schema.required')} />}
                   </>
                 }
                 hint={
                   field.description === undefined ? undefined : (
-                    <Foreign text={foreign(field.description)} maxCharacters={400} />
+                    <SafeText text={untrusted(field.description)} maxCharacters={400} />
                   )
                 }
               >

@@ -5,8 +5,8 @@ import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, JsonTree } from '../text/foreign.tsx'
-import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { JsonTree, SafeText } from '../text/safe-text.tsx'
+import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Button, Empty, Field, Note } from '../ui/ui.tsx'
 import { CompletedInput } from './completed-input.tsx'
 import style from './inspect.module.css'
@@ -39,15 +39,15 @@ export function ResourcePage({ server, uri }: { server: string; uri: string }): 
         <>
           {(title ?? mimeType) !== undefined && (
             <p className={style.subtitle}>
-              <Foreign
-                text={foreign([title, mimeType].filter((part) => part !== undefined).join(' · '))}
+              <SafeText
+                text={untrusted([title, mimeType].filter((part) => part !== undefined).join(' · '))}
                 maxCharacters={300}
               />
             </p>
           )}
           {description !== undefined && (
             <p className={style.about}>
-              <Foreign text={foreign(description)} maxCharacters={600} />
+              <SafeText text={untrusted(description)} maxCharacters={600} />
             </p>
           )}
           {entry === undefined && <Note tone="info">{t('inspect.notListed')}</Note>}
@@ -131,7 +131,7 @@ function Watching({ server, uri, run }: { server: string; uri: string; run: Insp
       </div>
       {errorMessage !== undefined && (
         <Note tone="danger" live>
-          <Foreign text={foreign(errorMessage)} />
+          <SafeText text={untrusted(errorMessage)} />
         </Note>
       )}
       {isWatched && changes.length > 0 && (
@@ -141,7 +141,7 @@ function Watching({ server, uri, run }: { server: string; uri: string; run: Insp
             .toReversed()
             .map(({ number, at }) => (
               <li key={number}>
-                #{number} · {time(plainText(foreign(String(at))))}
+                #{number} · {time(plainText(untrusted(String(at))))}
               </li>
             ))}
         </ol>
@@ -187,7 +187,7 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
       head={
         description !== undefined && (
           <p className={style.about}>
-            <Foreign text={foreign(description)} maxCharacters={600} />
+            <SafeText text={untrusted(description)} maxCharacters={600} />
           </p>
         )
       }
@@ -201,7 +201,7 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
                   key={name}
                   label={
                     <>
-                      <Foreign text={field} inline />
+                      <SafeText text={field} inline />
                       {required && <span aria-hidden="true"> *</span>}
                     </>
                   }
@@ -224,7 +224,7 @@ export function TemplatePage({ server, uriTemplate }: { server: string; uriTempl
           {uri !== undefined && (
             <p className={style.quiet}>
               <code>
-                <Foreign text={foreign(uri)} inline />
+                <SafeText text={untrusted(uri)} inline />
               </code>
             </p>
           )}

@@ -11,9 +11,9 @@ import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
 import { Author } from '../text/author.tsx'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
-import { ExactJson, Foreign, HostText, JsonTree } from '../text/foreign.tsx'
-import { foreign, plain, wire } from '../text/foreign-type.ts'
 import { changedValues } from '../text/pieces.ts'
+import { ExactJson, HostText, JsonTree, SafeText } from '../text/safe-text.tsx'
+import { fromHost, plain, untrusted } from '../text/untrusted-text.ts'
 import { Button, Lamp, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { Contents } from './contents.tsx'
 import { ExportButton } from './export-button.tsx'
@@ -197,8 +197,8 @@ function Outcome({
       )}
       {call?.error !== undefined && row.state !== 'stopped' && (
         <Note tone="danger" live>
-          <Foreign text={foreign(`${call.error.code}: ${call.error.message}`)} />
-          {call.error.fixes !== undefined && <Fixes fixes={wire(call.error.fixes)} />}
+          <SafeText text={untrusted(`${call.error.code}: ${call.error.message}`)} />
+          {call.error.fixes !== undefined && <Fixes fixes={fromHost(call.error.fixes)} />}
         </Note>
       )}
       {error !== undefined && <ErrorNote error={error} />}
@@ -258,7 +258,7 @@ function ResultBody({
         <>
           {prompt.description !== undefined && (
             <p className={style.quiet}>
-              <Foreign text={foreign(prompt.description)} maxCharacters={1_000} />
+              <SafeText text={untrusted(prompt.description)} maxCharacters={1_000} />
             </p>
           )}
           {prompt.messages.map(({ role, content }, n) => (
@@ -316,9 +316,9 @@ function Structured({ value, schema, label }: { value: unknown; schema: unknown;
           {issues.map(({ path, message }) => (
             <li key={`${path} ${message}`}>
               <code>
-                <Foreign text={foreign(path === '' ? '/' : path)} inline />
+                <SafeText text={untrusted(path === '' ? '/' : path)} inline />
               </code>{' '}
-              <HostText text={foreign(message)} inline />
+              <HostText text={untrusted(message)} inline />
             </li>
           ))}
         </ul>
@@ -381,7 +381,7 @@ function Why({
           {decision.author !== undefined && (
             <>
               {' · '}
-              <Author text={foreign(decision.author)} />
+              <Author text={untrusted(decision.author)} />
             </>
           )}
           {decision.at !== undefined && ` · ${dateTime(decision.at)}`}
@@ -402,7 +402,7 @@ function Why({
             <dt>{t('why.result')}</dt>
             <dd>
               {t(`verdict.${explanation.result.verdict}`)} ·{' '}
-              <Foreign text={foreign(explanation.result.rule)} inline />
+              <SafeText text={untrusted(explanation.result.rule)} inline />
             </dd>
           </>
         )}
@@ -410,13 +410,13 @@ function Why({
           <>
             <dt>{t('why.labels')}</dt>
             <dd>
-              <Foreign text={foreign(explanation.labels.join(', '))} inline />
+              <SafeText text={untrusted(explanation.labels.join(', '))} inline />
             </dd>
           </>
         )}
         <dt>{t('why.hints')}</dt>
         <dd>
-          <Foreign text={foreign(JSON.stringify(tool.tool.annotations ?? {}))} inline />
+          <SafeText text={untrusted(JSON.stringify(tool.tool.annotations ?? {}))} inline />
         </dd>
       </dl>
       <h3>{t('why.matched', { count: explanation?.matched.length ?? 0 })}</h3>
@@ -424,10 +424,10 @@ function Why({
         <details key={rule.id}>
           <summary>
             <strong className={verdictTone[rule.verdict]}>{t(`verdict.${rule.verdict}`)}</strong>{' '}
-            <Foreign text={foreign(rule.id)} inline />{' '}
+            <SafeText text={untrusted(rule.id)} inline />{' '}
             {rule.author !== undefined && (
               <span className={style.quiet}>
-                <Author text={foreign(rule.author)} />
+                <Author text={untrusted(rule.author)} />
               </span>
             )}
           </summary>

@@ -3,8 +3,8 @@ import { Link } from 'wouter'
 import { useNow } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import { Button, Key, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import type { InspectorRun } from './run.ts'
@@ -73,7 +73,7 @@ export function RunLayout({
           ‹ <bdi>{server}</bdi>
         </Link>
         <h2 tabIndex={-1}>
-          <Foreign text={foreign(title)} inline />
+          <SafeText text={untrusted(title)} inline />
         </h2>
         <div className={style.parts}>
           <Views
@@ -137,7 +137,7 @@ function Progress({ row }: { row: NonNullable<InspectorRun['row']> }): ReactNode
       <span>
         {progress !== undefined &&
           (total === undefined ? number(progress) : `${number(progress)}/${number(total)}`)}{' '}
-        {message !== undefined && <Foreign text={message} maxCharacters={120} inline />}{' '}
+        {message !== undefined && <SafeText text={message} maxCharacters={120} inline />}{' '}
         <span className={style.quiet}>{age(now - Date.parse(row.at))}</span>
       </span>
     </span>

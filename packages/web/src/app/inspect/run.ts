@@ -1,11 +1,11 @@
 import type { Run, RunRequest, RunRow } from '@jackfield/host/client'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { useAction, useHost, useTopic } from '../data/host.tsx'
-import type { Wire } from '../text/foreign-type.ts'
+import type { FromHost } from '../text/untrusted-text.ts'
 
 export interface InspectorRun {
   /** The state of the run. */
-  readonly row: Wire<RunRow> | undefined
+  readonly row: FromHost<RunRow> | undefined
   /** The run with its result, once it is finished. */
   readonly run: Run | undefined
   /** The run before, for comparison. */
@@ -88,7 +88,7 @@ export function useRun(server: string, target: string): InspectorRun {
 function questionOf(
   inbox: ReturnType<typeof useTopic<'inbox'>>,
   server: string,
-  run: Wire<RunRow> | undefined,
+  run: FromHost<RunRow> | undefined,
 ): string | undefined {
   if (run === undefined) return undefined
   for (const { id, state, at, question } of inbox?.values() ?? []) {

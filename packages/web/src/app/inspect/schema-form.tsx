@@ -4,8 +4,8 @@ import { Plus, X } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { type ReportUnreadable, useJsonText } from '../questions/json-text.ts'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import { Button, Field, RequiredMark, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { describeSchema, isRecord, type Schema, typeNames } from './schema.ts'
@@ -106,19 +106,19 @@ function Member(props: MemberProps): ReactNode {
   const memberIssues = common.issues.filter(({ path }) => path === pointer)
   const label = (
     <>
-      <Foreign text={foreign(name)} inline />
+      <SafeText text={untrusted(name)} inline />
       {isRequired && <RequiredMark title={t('schema.required')} />}
       <span className={style.type}>
-        <Foreign text={foreign(typeNames(view, common.root))} inline maxCharacters={60} />
+        <SafeText text={untrusted(typeNames(view, common.root))} inline maxCharacters={60} />
       </span>
     </>
   )
   const hint = view.description !== undefined && (
-    <Foreign text={foreign(view.description)} maxCharacters={400} />
+    <SafeText text={untrusted(view.description)} maxCharacters={400} />
   )
   const problem =
     memberIssues.length > 0 &&
-    memberIssues.map(({ message }) => <HostText key={message} text={foreign(message)} />)
+    memberIssues.map(({ message }) => <HostText key={message} text={untrusted(message)} />)
   const isNested = view.kind === 'object' && view.properties.length > 0 && common.depth < maxDepth
   if (isNested && (value === undefined || isRecord(value)))
     return (

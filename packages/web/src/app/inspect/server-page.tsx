@@ -7,8 +7,8 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { remedies, useRemedy } from '../servers/state.tsx'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
-import { Foreign, ForeignBox, HostText, JsonTree } from '../text/foreign.tsx'
-import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { HostText, JsonTree, SafeText, SafeTextBox } from '../text/safe-text.tsx'
+import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { isRecord } from './schema.ts'
@@ -50,9 +50,9 @@ export function ServerPage({ server }: { server: string }): ReactNode {
             <bdi>{server}</bdi>
           ) : (
             <>
-              <Foreign text={foreign(plainText(details.info.title ?? details.info.name))} inline />{' '}
+              <SafeText text={untrusted(plainText(details.info.title ?? details.info.name))} inline />{' '}
               <span className={style.quiet}>
-                <Foreign text={details.info.version} inline />
+                <SafeText text={details.info.version} inline />
               </span>
             </>
           )}
@@ -60,13 +60,13 @@ export function ServerPage({ server }: { server: string }): ReactNode {
         <dl className={style.facts}>
           <dt>{t('servers.origin')}</dt>
           <dd>
-            <Foreign text={row.origin} />
+            <SafeText text={row.origin} />
           </dd>
           {details != null && (
             <>
               <dt>{t('servers.revision')}</dt>
               <dd>
-                <Foreign text={details.revision} inline /> · {t(`era.${details.era}`)}
+                <SafeText text={details.revision} inline /> · {t(`era.${details.era}`)}
               </dd>
             </>
           )}
@@ -82,7 +82,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
             <>
               <dt>{t('inspect.website')}</dt>
               <dd>
-                <Foreign text={details.info.websiteUrl} inline maxCharacters={200} />
+                <SafeText text={details.info.websiteUrl} inline maxCharacters={200} />
               </dd>
             </>
           )}
@@ -112,7 +112,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
                     <code>{name}</code>
                   </Lamp>{' '}
                   <span className={style.quiet}>
-                    <Foreign text={foreign(members.join(', '))} inline maxCharacters={120} />
+                    <SafeText text={untrusted(members.join(', '))} inline maxCharacters={120} />
                   </span>
                 </li>
               )
@@ -136,20 +136,20 @@ export function ServerPage({ server }: { server: string }): ReactNode {
           {definitionErrors.map(({ name, schema, reason }) => (
             <Note key={`${name} ${schema}`} tone="danger">
               <Link href={routes.tool.to(server, name)}>
-                <Foreign text={foreign(name)} inline />
+                <SafeText text={untrusted(name)} inline />
               </Link>{' '}
-              {t(`inspect.fault.${schema}`)} <HostText text={foreign(reason)} maxCharacters={300} />
+              {t(`inspect.fault.${schema}`)} <HostText text={untrusted(reason)} maxCharacters={300} />
             </Note>
           ))}
           {withheld.map(({ what, name, state }) => (
             <Note key={`${what} ${plainText(name)}`} tone="warn">
-              <code>{what}</code> <Foreign text={name} inline maxCharacters={120} /> – {t(`trust.${state}`)}{' '}
+              <code>{what}</code> <SafeText text={name} inline maxCharacters={120} /> – {t(`trust.${state}`)}{' '}
               <Link href={routes.inbox.to()}>{t('nav.inbox')}</Link>
             </Note>
           ))}
           {warnings.map(({ id, summary }) => (
             <Note key={id} tone="warn">
-              <Foreign text={summary} maxCharacters={400} />
+              <SafeText text={summary} maxCharacters={400} />
             </Note>
           ))}
         </div>
@@ -157,14 +157,14 @@ export function ServerPage({ server }: { server: string }): ReactNode {
       {details?.instructions !== undefined && (
         <div className={style.card}>
           <h2>{t('inspect.instructions')}</h2>
-          <ForeignBox text={details.instructions} label={t('inspect.instructions')} />
+          <SafeTextBox text={details.instructions} label={t('inspect.instructions')} />
         </div>
       )}
       {lines.length > 0 && (
         <div className={style.card}>
           <h2>stderr</h2>
-          <ForeignBox
-            text={foreign(lines.map(({ summary }) => plainText(summary)).join('\n'))}
+          <SafeTextBox
+            text={untrusted(lines.map(({ summary }) => plainText(summary)).join('\n'))}
             label="stderr"
           />
         </div>

@@ -8,8 +8,8 @@ import { readArguments, Unreadable } from '../questions/arguments.tsx'
 import { useUnreadable } from '../questions/json-text.ts'
 import { lastCallOf } from '../questions/last-call.ts'
 import { routes, useAddress } from '../routes.ts'
-import { Foreign, HostText, JsonTree } from '../text/foreign.tsx'
-import { foreign, plain } from '../text/foreign-type.ts'
+import { HostText, JsonTree, SafeText } from '../text/safe-text.tsx'
+import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Button, Empty, Field, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 import { Arguments, JsonField } from './arguments.tsx'
 import style from './inspect.module.css'
@@ -153,17 +153,17 @@ function Tool({
           </div>
           {title !== undefined && title !== name && (
             <p className={style.subtitle}>
-              <Foreign text={foreign(title)} maxCharacters={200} />
+              <SafeText text={untrusted(title)} maxCharacters={200} />
             </p>
           )}
           {description !== undefined && (
             <p className={style.about}>
-              <Foreign text={foreign(description)} maxCharacters={600} />
+              <SafeText text={untrusted(description)} maxCharacters={600} />
             </p>
           )}
           {definitionErrors.map(({ schema, reason }) => (
             <Note key={schema} tone="danger">
-              {t(`inspect.fault.${schema}`)} <HostText text={foreign(reason)} maxCharacters={600} />
+              {t(`inspect.fault.${schema}`)} <HostText text={untrusted(reason)} maxCharacters={600} />
             </Note>
           ))}
           {(linked !== undefined || isFromLast) && run.row === undefined && (
@@ -231,7 +231,7 @@ function Tool({
                 {meta.problem === 'not-object' ? (
                   t('editor.notObject')
                 ) : (
-                  <Foreign text={foreign(meta.problem)} />
+                  <SafeText text={untrusted(meta.problem)} />
                 )}
               </p>
             )}

@@ -2,8 +2,8 @@ import type { CompletionField } from '@jackfield/host/browser'
 import { type ReactNode, useDeferredValue, useId } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plainText, untrusted } from '../text/untrusted-text.ts'
 import { Field, RequiredMark, uiStyle } from '../ui/ui.tsx'
 
 /** A field with suggestions of its server. */
@@ -31,12 +31,14 @@ export function CompletedField({
       <Field
         label={
           <>
-            <Foreign text={foreign(argument)} inline />
+            <SafeText text={untrusted(argument)} inline />
             {required && <RequiredMark title={t('schema.required')} />}
           </>
         }
         hint={
-          description === undefined ? undefined : <Foreign text={foreign(description)} maxCharacters={300} />
+          description === undefined ? undefined : (
+            <SafeText text={untrusted(description)} maxCharacters={300} />
+          )
         }
       >
         {(ids) => (

@@ -5,8 +5,8 @@ import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, HostText, JsonTree } from '../text/foreign.tsx'
-import { foreign, plain, plainText, type Wire, wire } from '../text/foreign-type.ts'
+import { HostText, JsonTree, SafeText } from '../text/safe-text.tsx'
+import { type FromHost, fromHost, plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Empty, Field, Note, Search, uiStyle } from '../ui/ui.tsx'
 import { CompletedField } from './completed-field.tsx'
@@ -49,11 +49,11 @@ export default function Prompts({ chosen }: { chosen?: string }): ReactNode {
                 aria-current={plainText(command) === chosen || undefined}
               >
                 <span className={style.command}>
-                  <Foreign text={foreign(`/${plainText(command)}`)} maxCharacters={120} inline />
+                  <SafeText text={untrusted(`/${plainText(command)}`)} maxCharacters={120} inline />
                 </span>
                 {prompt.description !== undefined && (
                   <span className={screen.muted}>
-                    <Foreign text={prompt.description} maxCharacters={160} inline />
+                    <SafeText text={prompt.description} maxCharacters={160} inline />
                   </span>
                 )}
               </Link>
@@ -72,14 +72,14 @@ export default function Prompts({ chosen }: { chosen?: string }): ReactNode {
   )
 }
 
-function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNode {
+function PromptForm({ prompt: entry }: { prompt: FromHost<LibraryPrompt> }): ReactNode {
   const t = useText()
   const { client, queries } = useHost()
   const { server, prompt } = entry
   const command = plainText(entry.command)
   const last = useRead('library.promptValues', { prompt: command }).data
   const [values, setValues] = useState<Readonly<Record<string, string>>>()
-  const [preview, setPreview] = useState<Wire<PromptPreview>>()
+  const [preview, setPreview] = useState<FromHost<PromptPreview>>()
   useEffect(() => {
     if (last !== undefined) setValues((before) => before ?? plain<Record<string, string>>(last))
   }, [last])
@@ -90,7 +90,7 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
   const show = useAction(
     useCallback(async () => {
       const filled = Object.fromEntries(Object.entries(values ?? {}).filter(([, value]) => value !== ''))
-      setPreview(wire(await client.call('library.prompt', { prompt: command, arguments: filled })))
+      setPreview(fromHost(await client.call('library.prompt', { prompt: command, arguments: filled })))
       await client.call('library.keepPromptValues', { prompt: command, arguments: filled })
       await queries.invalidateQueries({ queryKey: ['library', 'library.promptValues'] })
     }, [client, queries, command, values]),
@@ -104,20 +104,20 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
         ‹ {t('inspect.prompts')}
       </Link>
       <h2>
-        <Foreign text={prompt.title ?? foreign(`/${command}`)} maxCharacters={120} inline />
+        <SafeText text={prompt.title ?? untrusted(`/${command}`)} maxCharacters={120} inline />
       </h2>
       <p className={screen.muted}>
         {server}
         {prompt.title !== undefined && (
           <>
             {' · '}
-            <Foreign text={foreign(`/${command}`)} inline />
+            <SafeText text={untrusted(`/${command}`)} inline />
           </>
         )}
       </p>
       {prompt.description !== undefined && (
         <p>
-          <Foreign text={prompt.description} maxCharacters={600} />
+          <SafeText text={prompt.description} maxCharacters={600} />
         </p>
       )}
       <form
@@ -166,7 +166,7 @@ function PromptForm({ prompt: entry }: { prompt: Wire<LibraryPrompt> }): ReactNo
 type PromptMessage = PromptPreview['input'][number]
 
 /** The messages of a prompt, editable before they are sent. */
-function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
+function Messages({ preview }: { preview: FromHost<PromptPreview> }): ReactNode {
   const t = useText()
   const { number } = useFormat()
   const { client } = useHost()
@@ -195,7 +195,7 @@ function Messages({ preview }: { preview: Wire<PromptPreview> }): ReactNode {
       </h3>
       {withheld.map(({ withheld: reason }) => (
         <Note key={reason === undefined ? '' : plainText(reason)} tone="info">
-          <HostText text={reason ?? foreign('')} />
+          <HostText text={reason ?? untrusted('')} />
         </Note>
       ))}
       {messages.map((message, n) => (

@@ -7,8 +7,8 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Bytes } from '../text/bytes.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, ForeignBox, HostText, JsonTree } from '../text/foreign.tsx'
-import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
+import { HostText, JsonTree, SafeText, SafeTextBox } from '../text/safe-text.tsx'
+import { type FromHost, plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './library.module.css'
@@ -38,7 +38,7 @@ export function ResourcePreview({
         ‹ {t('nav.library')}
       </Link>
       <h2 className={style.heading}>
-        <Foreign text={foreign(uri)} inline />
+        <SafeText text={untrusted(uri)} inline />
       </h2>
       {template !== undefined ? (
         <TemplateForm server={server} uriTemplate={uri} description={template.description} />
@@ -98,7 +98,7 @@ function Contents({
 
 type View = 'text' | 'tree' | 'hex' | 'image'
 
-function viewsOf(content: Wire<ContentPreview>): View[] {
+function viewsOf(content: FromHost<ContentPreview>): View[] {
   switch (content.type) {
     case 'json':
       return ['text', 'tree', 'hex']
@@ -114,7 +114,7 @@ function viewsOf(content: Wire<ContentPreview>): View[] {
   }
 }
 
-function Content({ content }: { content: Wire<ContentPreview> }): ReactNode {
+function Content({ content }: { content: FromHost<ContentPreview> }): ReactNode {
   const t = useText()
   const { number } = useFormat()
   const views = viewsOf(content)
@@ -125,7 +125,7 @@ function Content({ content }: { content: Wire<ContentPreview> }): ReactNode {
     <div className={screen.stack}>
       <div className={screen.bar}>
         <span className={`${screen.muted} ${screen.grow}`}>
-          {content.mimeType !== undefined && <Foreign text={content.mimeType} maxCharacters={80} inline />}{' '}
+          {content.mimeType !== undefined && <SafeText text={content.mimeType} maxCharacters={80} inline />}{' '}
           {t('library.bytes', { count: number(content.bytes) })}
         </span>
         {views.length > 1 && view !== undefined && (
@@ -139,7 +139,7 @@ function Content({ content }: { content: Wire<ContentPreview> }): ReactNode {
       </div>
       {view === 'text' && 'text' in content && (
         <>
-          <ForeignBox text={content.text} label={uri} />
+          <SafeTextBox text={content.text} label={uri} />
           {content.leftOut > 0 && (
             <p className={screen.muted}>{t('library.leftOut', { count: content.leftOut })}</p>
           )}
@@ -177,7 +177,7 @@ function Tree({ text, label }: { text: string; label: string }): ReactNode {
   return <JsonTree value={value.json} label={label} />
 }
 
-function Hex({ content, label }: { content: Wire<ContentPreview>; label: string }): ReactNode {
+function Hex({ content, label }: { content: FromHost<ContentPreview>; label: string }): ReactNode {
   const t = useText()
   const base64 = useMemo(() => {
     if ('text' in content) return encoded(new TextEncoder().encode(plainText(content.text)))
@@ -193,7 +193,7 @@ function Hex({ content, label }: { content: Wire<ContentPreview>; label: string 
     <>
       {content.type === 'binary' && content.looksLike !== undefined && (
         <p className={screen.muted}>
-          {t('library.looksLike')} <Foreign text={content.looksLike} inline />
+          {t('library.looksLike')} <SafeText text={content.looksLike} inline />
         </p>
       )}
       <Bytes base64={base64} label={label} />

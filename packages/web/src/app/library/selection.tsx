@@ -6,8 +6,8 @@ import { useAction, useHost, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { type FromHost, fromHost, plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './library.module.css'
@@ -32,8 +32,8 @@ export function Selection({
   )
   const [selectedConversation, setSelectedConversation] = useState<string>()
   const target = selectedConversation ?? conversations[0]?.id ?? ''
-  const [result, setResult] = useState<{ conversation: string; attached: Wire<AttachResult> }>()
-  const [inclusion, setInclusion] = useState<{ conversation: string; included: Wire<Inclusion> }>()
+  const [result, setResult] = useState<{ conversation: string; attached: FromHost<AttachResult> }>()
+  const [inclusion, setInclusion] = useState<{ conversation: string; included: FromHost<Inclusion> }>()
   const { tokens, unknown } = costOf(chosen.values())
   const isTooMany = chosen.size > maxAttached
   const openTarget = useCallback(
@@ -46,7 +46,7 @@ export function Selection({
       setInclusion(undefined)
       const conversation = await openTarget()
       const refs = [...chosen.values()].map(({ server, uri }) => ({ server, uri }))
-      const attached = wire(await client.call('library.attach', { conversation, refs }))
+      const attached = fromHost(await client.call('library.attach', { conversation, refs }))
       setResult({ conversation, attached })
       setSelectedConversation(conversation)
       onClear()
@@ -58,7 +58,7 @@ export function Selection({
       const conversation = await openTarget()
       // A conversation can be included into only while it is live.
       await client.call('conversations.open', { id: conversation, context: false })
-      const included = wire(await client.call('library.include', { conversation }))
+      const included = fromHost(await client.call('library.include', { conversation }))
       setInclusion({ conversation, included })
       setSelectedConversation(conversation)
     }, [client, openTarget]),
@@ -141,7 +141,7 @@ export function Selection({
               ...inclusion.included.included.map(({ server, uri, because }) => ({
                 server,
                 uri,
-                reason: because ?? foreign(''),
+                reason: because ?? untrusted(''),
               })),
               ...inclusion.included.left,
             ]}
@@ -172,7 +172,7 @@ function ResourceReasons({
       <ul className={style.reasons}>
         {list.slice(0, maxReasons).map(({ server, uri, reason }) => (
           <li key={`${server} ${plainText(uri)}`}>
-            {server} <Foreign text={uri} maxCharacters={120} inline />:{' '}
+            {server} <SafeText text={uri} maxCharacters={120} inline />:{' '}
             <HostText text={reason} maxCharacters={200} inline />
           </li>
         ))}

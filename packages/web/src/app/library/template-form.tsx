@@ -3,8 +3,8 @@ import { useLocation } from 'wouter'
 import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { type Foreign as ForeignText, foreign, plainText } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { plainText, type UntrustedText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Note } from '../ui/ui.tsx'
 import { CompletedField } from './completed-field.tsx'
@@ -17,7 +17,7 @@ export function TemplateForm({
 }: {
   server: string
   uriTemplate: string
-  description: ForeignText | undefined
+  description: UntrustedText | undefined
 }): ReactNode {
   const t = useText()
   const [, navigate] = useLocation()
@@ -42,7 +42,7 @@ export function TemplateForm({
     >
       {description !== undefined && (
         <p className={screen.muted}>
-          <Foreign text={description} maxCharacters={400} />
+          <SafeText text={description} maxCharacters={400} />
         </p>
       )}
       {fields?.map(({ name, required }) => {
@@ -62,7 +62,7 @@ export function TemplateForm({
       })}
       {problem != null && (
         <Note tone="danger" live>
-          <HostText text={foreign(problem.message)} />
+          <HostText text={untrusted(problem.message)} />
         </Note>
       )}
       <div className={screen.bar}>

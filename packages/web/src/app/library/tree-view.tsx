@@ -13,8 +13,8 @@ import {
 } from 'react'
 import { useHost } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import style from './library.module.css'
 import { type Children, foldersOf, keyOf, leafKey, pageSize, rowsOf, type TreeRow, withPage } from './tree.ts'
 
@@ -338,17 +338,17 @@ function Row({
         <>
           <Icon size={16} strokeWidth={1.5} aria-hidden="true" className={style.icon} />
           <span className={style.title}>
-            <Foreign text={foreign(row.node.label)} maxCharacters={120} inline />
+            <SafeText text={untrusted(row.node.label)} maxCharacters={120} inline />
           </span>
           <span className={style.aside}>{number(row.node.resources + row.node.templates)}</span>
         </>
       ) : (
         <>
           <span className={style.title}>
-            <Foreign text={foreign(row.leaf.title)} maxCharacters={120} inline />
+            <SafeText text={untrusted(row.leaf.title)} maxCharacters={120} inline />
             <span className={style.uri}>
               {isSearch && `${row.leaf.server} · `}
-              <Foreign text={foreign(row.leaf.uri)} maxCharacters={160} inline />
+              <SafeText text={untrusted(row.leaf.uri)} maxCharacters={160} inline />
             </span>
           </span>
           <span className={style.aside}>

@@ -2,8 +2,8 @@ import { type ReactNode, useId, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Author } from '../text/author.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Field, Note, uiStyle } from '../ui/ui.tsx'
 import { callers } from './draft-rule.ts'
@@ -115,7 +115,7 @@ function Explanation({
   if (error !== null)
     return (
       <Note tone="danger">
-        <HostText text={foreign(error.message)} />
+        <HostText text={untrusted(error.message)} />
       </Note>
     )
   if (data === undefined) return null
@@ -156,7 +156,7 @@ function Explanation({
           <>
             <dt>{t('permissions.labels')}</dt>
             <dd>
-              <Foreign text={foreign(labels.map(plainText).join(', '))} inline />
+              <SafeText text={untrusted(labels.map(plainText).join(', '))} inline />
             </dd>
           </>
         )}

@@ -6,10 +6,10 @@ import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Author } from '../text/author.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
-import { Button, Empty } from '../ui/ui.tsx'
+import { Button, Empty, scrollIntoRow } from '../ui/ui.tsx'
 import { type DraftRule, draftOf, emptyRule, ruleOf } from './draft-rule.ts'
 import { Explain } from './explain.tsx'
 import style from './permissions.module.css'
@@ -34,6 +34,7 @@ export default function Permissions({ view: viewName }: { view?: string }): Reac
             href={routes.permission.to(name)}
             className={screen.tab ?? ''}
             aria-current={name === view ? 'page' : undefined}
+            ref={name === view ? scrollIntoRow : undefined}
           >
             {t(`permissions.view.${name}`)}
           </Link>
@@ -112,23 +113,27 @@ function Rules(): ReactNode {
                   >
                     <VerdictLamp verdict={rule.verdict} />
                     <span className={style.what}>
-                      <Foreign
-                        text={rule.server === undefined ? foreign('*') : foreign(rule.server)}
+                      <SafeText
+                        text={rule.server === undefined ? untrusted('*') : untrusted(rule.server)}
                         inline
                       />{' '}
-                      <Foreign text={rule.tool ?? foreign('*')} maxCharacters={120} inline />
+                      <SafeText text={rule.tool ?? untrusted('*')} maxCharacters={120} inline />
                     </span>
                     <span className={style.conditionsCell}>
                       <Conditions rule={rule} />
                     </span>
                     <span className={style.placeCell}>
                       {location === undefined ? (
-                        <Author text={rule.author ?? foreign('')} />
+                        <Author text={rule.author ?? untrusted('')} />
                       ) : (
                         <FileLocation file={location.file} line={location.line} />
                       )}
                     </span>
-                    <span className={style.hits} title={t('permissions.hitsMean')}>
+                    <span
+                      className={style.hits}
+                      title={t('permissions.hitsMean')}
+                      data-label={t('permissions.hits')}
+                    >
                       {number(hitsOf(rule))}
                     </span>
                     <span className={style.acts}>

@@ -4,8 +4,8 @@ import { useRead } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Note } from '../ui/ui.tsx'
 import { type DraftRule, previewRule } from './draft-rule.ts'
@@ -28,7 +28,7 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
   if (error !== null)
     return (
       <Note tone="danger">
-        <HostText text={foreign(error.message)} />
+        <HostText text={untrusted(error.message)} />
       </Note>
     )
   if (data === undefined) return null
@@ -43,7 +43,8 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
           matched: <strong>{number(matched.length)}</strong>,
           considered: number(considered),
         })}{' '}
-        {t('permissions.asked', { asked: asking })} {other > 0 && t('permissions.stricter', { count: other })}{' '}
+        {t('permissions.asked', { asked: asking })}{' '}
+        {other > 0 && t('permissions.otherwise', { count: other })}{' '}
         {uncertain > 0 && t('permissions.uncertain', { count: uncertain })}
       </p>
       <span className={style.bar} aria-hidden="true">
@@ -79,7 +80,7 @@ export function Preview({ draft, isOpen = false }: { draft: DraftRule; isOpen?: 
                       <Link href={routes.activity.to(call.activity)}>{dateTime(call.at)}</Link>
                     </td>
                     <td>
-                      {call.server} <Foreign text={call.tool} maxCharacters={80} inline />
+                      {call.server} <SafeText text={call.tool} maxCharacters={80} inline />
                     </td>
                     <td>{t(`permissions.caller.${call.caller}`)}</td>
                     <td>{t(`rule.${call.decision.verdict}`)}</td>

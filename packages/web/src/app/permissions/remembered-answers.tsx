@@ -2,8 +2,8 @@ import { type ReactNode, useCallback } from 'react'
 import { useAction, useHost, useRead } from '../data/host.tsx'
 import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button } from '../ui/ui.tsx'
 import style from './permissions.module.css'
@@ -50,14 +50,14 @@ function Grants(): ReactNode {
             <VerdictLamp verdict={grant.verdict} />
             <span className={screen.grow}>
               <span className={style.what}>
-                {grant.server} <Foreign text={grant.tool} inline />
+                {grant.server} <SafeText text={grant.tool} inline />
               </span>{' '}
               {grant.readOnlyTools === true && (
                 <span className={style.condition}>{t('remember.readOnly')}</span>
               )}
               {grant.arguments?.map((test) => (
                 <span key={test.at} className={style.condition}>
-                  <Foreign text={foreign(JSON.stringify(test))} maxCharacters={160} inline />
+                  <SafeText text={untrusted(JSON.stringify(test))} maxCharacters={160} inline />
                 </span>
               ))}
             </span>
@@ -105,15 +105,15 @@ function AppConsents(): ReactNode {
               <VerdictLamp verdict={verdict} />
               <span className={screen.grow}>
                 <span className={style.what}>
-                  {server} <Foreign text={uri} maxCharacters={120} inline />
+                  {server} <SafeText text={uri} maxCharacters={120} inline />
                 </span>{' '}
                 <span className={style.condition}>
                   {origins.length === 0
                     ? t('permissions.appReachesNothing')
                     : rich(t, 'permissions.appReaches', {
                         origins: (
-                          <Foreign
-                            text={foreign(origins.map(plainText).join(', '))}
+                          <SafeText
+                            text={untrusted(origins.map(plainText).join(', '))}
                             maxCharacters={200}
                             inline
                           />

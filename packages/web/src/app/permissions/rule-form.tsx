@@ -2,7 +2,7 @@ import { Plus, X } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { plainText } from '../text/foreign-type.ts'
+import { plainText } from '../text/untrusted-text.ts'
 import { Button, Field, uiStyle, Views } from '../ui/ui.tsx'
 import {
   callers,
@@ -30,8 +30,6 @@ export function RuleForm({
   const tools = useRead('catalog.tools', {}).data ?? []
   const ofServer = tools.filter(({ server }) => draft.server === '' || server === draft.server)
   const update = (part: Partial<DraftRule>): void => onChange({ ...draft, ...part })
-  const setTest = (index: number, part: Partial<DraftTest>): void =>
-    update({ tests: draft.tests.map((test, i) => (i === index ? { ...test, ...part } : test)) })
   return (
     <div className={style.form}>
       <div className={style.verdicts}>
@@ -147,62 +145,75 @@ export function RuleForm({
           </label>
         ))}
       </fieldset>
-      <fieldset className={style.tests}>
-        <legend>{t('permissions.tests')}</legend>
-        {draft.tests.map((test, n) => {
-          const problem = testProblem(test)
-          return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a condition has no other identity while it is typed
-            <div key={n} className={style.test}>
-              <input
-                className={uiStyle.input}
-                aria-label={t('permissions.pointer')}
-                placeholder="/path"
-                spellCheck={false}
-                value={test.at}
-                onChange={({ target }) => setTest(n, { at: target.value })}
-              />
-              <select
-                className={uiStyle.input}
-                aria-label={t('permissions.test')}
-                value={test.kind}
-                onChange={({ target }) =>
-                  setTest(n, { kind: testKinds.find((kind) => kind === target.value) ?? 'glob' })
-                }
-              >
-                {testKinds.map((kind) => (
-                  <option key={kind} value={kind}>
-                    {t(`permissions.test.${kind}`)}
-                  </option>
-                ))}
-              </select>
-              <input
-                className={uiStyle.input}
-                aria-label={t('permissions.value')}
-                aria-invalid={problem !== undefined || undefined}
-                spellCheck={false}
-                value={test.value}
-                onChange={({ target }) => setTest(n, { value: target.value })}
-              />
-              <Button
-                small
-                look="quiet"
-                aria-label={t('permissions.removeTest')}
-                onClick={() => update({ tests: draft.tests.filter((_, i) => i !== n) })}
-              >
-                <X size={16} strokeWidth={1.5} aria-hidden="true" />
-              </Button>
-              {problem !== undefined && <p className={uiStyle.problem}>{t(`permissions.${problem}`)}</p>}
-            </div>
-          )
-        })}
-        <Button
-          small
-          onClick={() => update({ tests: [...draft.tests, { at: '/', kind: 'glob', value: '' }] })}
-        >
-          <Plus size={14} strokeWidth={1.5} aria-hidden="true" /> {t('permissions.addTest')}
-        </Button>
-      </fieldset>
+      <ArgumentTests tests={draft.tests} onChange={(tests) => update({ tests })} />
     </div>
+  )
+}
+
+/** The conditions on arguments of a call, all of which must hold. */
+function ArgumentTests({
+  tests,
+  onChange,
+}: {
+  tests: DraftRule['tests']
+  onChange: (tests: DraftRule['tests']) => void
+}): ReactNode {
+  const t = useText()
+  const setTest = (index: number, part: Partial<DraftTest>): void =>
+    onChange(tests.map((test, i) => (i === index ? { ...test, ...part } : test)))
+  return (
+    <fieldset className={style.tests}>
+      <legend>{t('permissions.tests')}</legend>
+      {tests.map((test, n) => {
+        const problem = testProblem(test)
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a condition has no other identity while it is typed
+          <div key={n} className={style.test}>
+            <input
+              className={uiStyle.input}
+              aria-label={t('permissions.pointer')}
+              placeholder="/path"
+              spellCheck={false}
+              value={test.at}
+              onChange={({ target }) => setTest(n, { at: target.value })}
+            />
+            <select
+              className={uiStyle.input}
+              aria-label={t('permissions.test')}
+              value={test.kind}
+              onChange={({ target }) =>
+                setTest(n, { kind: testKinds.find((kind) => kind === target.value) ?? 'glob' })
+              }
+            >
+              {testKinds.map((kind) => (
+                <option key={kind} value={kind}>
+                  {t(`permissions.test.${kind}`)}
+                </option>
+              ))}
+            </select>
+            <input
+              className={uiStyle.input}
+              aria-label={t('permissions.value')}
+              aria-invalid={problem !== undefined || undefined}
+              spellCheck={false}
+              value={test.value}
+              onChange={({ target }) => setTest(n, { value: target.value })}
+            />
+            <Button
+              small
+              look="quiet"
+              aria-label={t('permissions.removeTest')}
+              onClick={() => onChange(tests.filter((_, i) => i !== n))}
+            >
+              <X size={16} strokeWidth={1.5} aria-hidden="true" />
+            </Button>
+            {problem !== undefined && <p className={uiStyle.problem}>{t(`permissions.${problem}`)}</p>}
+          </div>
+        )
+      })}
+      <Button small onClick={() => onChange([...tests, { at: '/', kind: 'glob', value: '' }])}>
+        <Plus size={14} strokeWidth={1.5} aria-hidden="true" /> {t('permissions.addTest')}
+      </Button>
+    </fieldset>
   )
 }

@@ -2,12 +2,12 @@ import type { PolicyRule, Verdict } from '@jackfield/host/browser'
 import { Ban, Check, Hand } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, type Wire } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { type FromHost, untrusted } from '../text/untrusted-text.ts'
 import { Lamp } from '../ui/ui.tsx'
 import style from './permissions.module.css'
 
-export type Rule = Wire<PolicyRule>
+export type Rule = FromHost<PolicyRule>
 
 const lamps = {
   allow: { tone: 'ok', Icon: Check },
@@ -40,18 +40,22 @@ export function Conditions({ rule }: { rule: Rule }): ReactNode {
       ))}
       {label !== undefined && (
         <span className={style.condition}>
-          {t('permissions.label')}: <Foreign text={label} inline />
+          {t('permissions.label')}: <SafeText text={label} inline />
         </span>
       )}
       {gate === 'result' && <span className={style.condition}>{t('permissions.ofResults')}</span>}
-      {scope !== undefined && <span className={style.condition}>≤ {t(`remember.${scope}`)}</span>}
+      {scope !== undefined && (
+        <span className={style.condition}>
+          {t('permissions.scope')}: {t(`remember.${scope}`)}
+        </span>
+      )}
       {tests?.map((test) => {
         const { at, ...conditions } = test
         return (
           <span key={at} className={style.condition}>
-            <Foreign text={foreign(at)} inline />{' '}
-            <Foreign
-              text={foreign(
+            <SafeText text={untrusted(at)} inline />{' '}
+            <SafeText
+              text={untrusted(
                 Object.entries(conditions)
                   .map(
                     ([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`,

@@ -2,9 +2,9 @@ import type { HostAnswers, QuestionKind } from '@jackfield/host/browser'
 import type { InboxRow } from '@jackfield/host/client'
 import { useCallback, useState } from 'react'
 import { useHost } from '../data/host.tsx'
-import type { Wire } from '../text/foreign-type.ts'
+import type { FromHost } from '../text/untrusted-text.ts'
 
-export type Row = Wire<InboxRow>
+export type Row = FromHost<InboxRow>
 export type QuestionOf<K extends QuestionKind> = Extract<Row['question'], { kind: K }>
 
 export interface Answering<K extends QuestionKind> {

@@ -2,8 +2,8 @@ import type { AppFile, AppVersion, AppWish } from '@jackfield/host/browser'
 import type { AppPermission } from '@jackfield/sdk/extensions/ui'
 import { type ReactNode, useState } from 'react'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { Diff, Foreign, ForeignBox } from '../text/foreign.tsx'
-import { foreign, plain } from '../text/foreign-type.ts'
+import { Diff, SafeText, SafeTextBox } from '../text/safe-text.tsx'
+import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Note } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
@@ -39,9 +39,9 @@ export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app
       facts={
         <>
           {question.app.title !== undefined && (
-            <Foreign text={question.app.title} maxCharacters={80} inline />
+            <SafeText text={question.app.title} maxCharacters={80} inline />
           )}
-          <Foreign text={question.app.uri} maxCharacters={200} inline />
+          <SafeText text={question.app.uri} maxCharacters={200} inline />
         </>
       }
       deny={
@@ -75,7 +75,7 @@ export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app
         ))}
       {wants.kind === 'link' && <Address url={wants.url} />}
       {(wants.kind === 'message' || wants.kind === 'context') && (
-        <ForeignBox text={foreign(wants.text)} label={t(`app.${wants.kind}.text`)} />
+        <SafeTextBox text={untrusted(wants.text)} label={t(`app.${wants.kind}.text`)} />
       )}
       {wants.kind === 'download' && <Files files={wants.files} />}
       <Findings findings={question.findings} />
@@ -102,7 +102,7 @@ function PageFacts({ wants: { version, before, ignored } }: { wants: PageRequest
   return (
     <>
       <p>{t(before === undefined ? 'app.page.intro' : 'app.page.changed')}</p>
-      <div className={style.foreign}>
+      <div className={style.untrusted}>
         <table className={style.table}>
           <tbody>
             {reached.map((name) => (
@@ -110,7 +110,7 @@ function PageFacts({ wants: { version, before, ignored } }: { wants: PageRequest
                 <th scope="row">{t(`app.origins.${name}`)}</th>
                 <td>
                   {before === undefined ? (
-                    <Foreign text={foreign((version.csp[name] ?? []).join('\n'))} />
+                    <SafeText text={untrusted((version.csp[name] ?? []).join('\n'))} />
                   ) : (
                     <Diff before={listOf(before, name)} after={listOf(version, name)} />
                   )}
@@ -128,7 +128,7 @@ function PageFacts({ wants: { version, before, ignored } }: { wants: PageRequest
               <th scope="row">SHA-256</th>
               <td className={style.address}>
                 {before === undefined || before.digest === version.digest ? (
-                  <Foreign text={foreign(version.digest)} />
+                  <SafeText text={untrusted(version.digest)} />
                 ) : (
                   <Diff before={before.digest} after={version.digest} />
                 )}
@@ -140,7 +140,7 @@ function PageFacts({ wants: { version, before, ignored } }: { wants: PageRequest
       {reached.length === 0 && <Note tone="ok">{t('app.page.reachesNothing')}</Note>}
       {ignored.length > 0 && (
         <Note tone="info">
-          {t('app.page.ignored', { count: ignored.length })} <Foreign text={foreign(ignored.join(', '))} />
+          {t('app.page.ignored', { count: ignored.length })} <SafeText text={untrusted(ignored.join(', '))} />
         </Note>
       )}
       {version.permissions.length > 0 && <p>{t('app.page.permissions')}</p>}
@@ -156,15 +156,15 @@ function Files({ files }: { files: readonly AppFile[] }): ReactNode {
   const t = useText()
   const { number } = useFormat()
   return files.map(({ name, mimeType, bytes, text }) => (
-    <div key={`${name} ${bytes}`} className={style.foreign}>
+    <div key={`${name} ${bytes}`} className={style.untrusted}>
       <div className={style.row}>
         <strong>
-          <Foreign text={foreign(name)} inline />
+          <SafeText text={untrusted(name)} inline />
         </strong>
-        <Foreign text={foreign(mimeType)} inline />
+        <SafeText text={untrusted(mimeType)} inline />
         <span>{t('app.page.bytes', { bytes: number(bytes) })}</span>
       </div>
-      {text !== undefined && <Foreign text={foreign(text)} maxCharacters={2_000} />}
+      {text !== undefined && <SafeText text={untrusted(text)} maxCharacters={2_000} />}
     </div>
   ))
 }

@@ -3,11 +3,11 @@ import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Author } from '../text/author.tsx'
-import { ExactJson, Foreign, HostText } from '../text/foreign.tsx'
-import { plain, plainText } from '../text/foreign-type.ts'
 import { changedValues, leavesOf } from '../text/pieces.ts'
+import { ExactJson, HostText, SafeText } from '../text/safe-text.tsx'
+import { plain, plainText } from '../text/untrusted-text.ts'
 import { Button, Field, Key, Note, uiStyle, Views } from '../ui/ui.tsx'
-import { isText, type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
+import { type Answering, isText, type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
 import { ArgumentEditor, ArgumentTable, ChangeTable, readArguments, Unreadable } from './arguments.tsx'
 import { DecisionButton } from './armed.tsx'
 import { Card, Findings } from './card.tsx'
@@ -23,9 +23,7 @@ const longText = 65_536
 /** Asks whether to allow a call; its arguments can be edited. */
 export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf<'approval'> }): ReactNode {
   const t = useText()
-  const { dateTime } = useFormat()
   const answering = useAnswer<'approval'>(row)
-  const [view, setView] = useState<View>('whole')
   const [panel, setPanel] = useState<Panel>()
   const original = JSON.stringify(question.arguments, null, 2)
   const [edited, setEdited, forgetEdited] = useDraft(`${row.id}.arguments`, original, isText)
@@ -54,18 +52,8 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
     <Card
       row={row}
       title="approval.title"
-      origin={origin !== undefined && <Foreign text={origin} maxCharacters={200} inline />}
-      facts={
-        <span>
-          {t('approval.rule', { kind: ruleKind(decision.rule), rule: decision.rule })}
-          {ruleKind(decision.rule) === 'rule' && decision.author !== undefined && (
-            <>
-              {' · '}
-              <Author text={decision.author} />
-            </>
-          )}
-        </span>
-      }
+      origin={origin !== undefined && <SafeText text={origin} maxCharacters={200} inline />}
+      facts={<RuleFact decision={decision} />}
       answering={answering}
       version={edited}
       deny={
@@ -146,70 +134,10 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
               </>
             )}
             {panel === 'deny' && (
-              <>
-                <Field label={t('deny.reason')} hint={t('deny.reasonHint')}>
-                  {(ids) => (
-                    <input
-                      {...ids}
-                      className={uiStyle.input}
-                      value={reason}
-                      onChange={({ target }) => setReason(target.value)}
-                    />
-                  )}
-                </Field>
-                <div className={style.row}>
-                  <DecisionButton
-                    onDecide={() => answering.send({ verdict: 'deny', ...(reason !== '' && { reason }) })}
-                    data-act="deny-once"
-                  >
-                    {t('act.denyOnce')}
-                  </DecisionButton>
-                  {remember.map((scope) => (
-                    <DecisionButton
-                      key={scope}
-                      onDecide={() =>
-                        answering.send({
-                          verdict: 'deny',
-                          ...(reason !== '' && { reason }),
-                          remember: { scope },
-                        })
-                      }
-                      data-act={`deny-${scope}`}
-                    >
-                      {t(`deny.always.${scope}`)}
-                    </DecisionButton>
-                  ))}
-                </div>
-              </>
+              <DenyPanel answering={answering} scopes={remember} reason={reason} onReason={setReason} />
             )}
             {panel === 'respond' && (
-              <>
-                <Field label={t('respond.label')} hint={t('respond.hint')}>
-                  {(ids) => (
-                    <textarea
-                      {...ids}
-                      className={uiStyle.input}
-                      rows={4}
-                      value={response}
-                      onChange={({ target }) => setResponse(target.value)}
-                    />
-                  )}
-                </Field>
-                <div className={style.row}>
-                  <DecisionButton
-                    isOff={response === ''}
-                    onDecide={() =>
-                      answering.send({
-                        verdict: 'respond',
-                        result: { content: [{ type: 'text', text: response }] },
-                      })
-                    }
-                    data-act="respond-send"
-                  >
-                    {t('respond.send')}
-                  </DecisionButton>
-                </div>
-              </>
+              <RespondPanel answering={answering} text={response} onText={setResponse} />
             )}
             {panel === 'remember' && (
               <GrantPatterns
@@ -227,38 +155,12 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
           <HostText text={problem} />
         </Note>
       )}
-      <Views
-        label={t('approval.views')}
-        views={[
-          ['whole', t('approval.whole')],
-          ...(changes === undefined
-            ? []
-            : [
-                [
-                  'changed',
-                  t(isEdited ? 'approval.edited' : 'approval.changed', { count: changes.length }),
-                ] as const,
-              ]),
-          ['exact', t('approval.exact')],
-        ]}
-        value={view}
-        onChange={setView}
-      />
-      {view === 'whole' && <ArgumentTable value={args} />}
-      {view === 'changed' && changes !== undefined && (
-        <>
-          {!isEdited && last !== undefined && (
-            <p className={style.settled}>{t('approval.since', { time: dateTime(last.at) })}</p>
-          )}
-          <ChangeTable changes={changes} />
-        </>
-      )}
-      {view === 'exact' && <ExactJson value={args} label={t('approval.exact')} />}
+      <CallViews args={args} changes={changes} isEdited={isEdited} since={last?.at} />
       {labels.length > 0 && (
         <Note tone="warn">
           {t('approval.labels')}{' '}
           {labels.map((label) => (
-            <Foreign key={plainText(label)} text={label} inline />
+            <SafeText key={plainText(label)} text={label} inline />
           ))}
         </Note>
       )}
@@ -269,6 +171,148 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
         </p>
       )}
     </Card>
+  )
+}
+
+/** The rule that asks, and its author. */
+function RuleFact({ decision }: { decision: QuestionOf<'approval'>['decision'] }): ReactNode {
+  const t = useText()
+  return (
+    <span>
+      {t('approval.rule', { kind: ruleKind(decision.rule), rule: decision.rule })}
+      {ruleKind(decision.rule) === 'rule' && decision.author !== undefined && (
+        <>
+          {' · '}
+          <Author text={decision.author} />
+        </>
+      )}
+    </span>
+  )
+}
+
+/** The arguments of the call: all of them, the changes, or the JSON that is sent. `since`: when the call compared with was made. */
+function CallViews({
+  args,
+  changes,
+  isEdited,
+  since,
+}: {
+  args: unknown
+  changes: ReturnType<typeof changedValues> | undefined
+  isEdited: boolean
+  since: string | undefined
+}): ReactNode {
+  const t = useText()
+  const { dateTime } = useFormat()
+  const [view, setView] = useState<View>('whole')
+  const changed = t(isEdited ? 'approval.edited' : 'approval.changed', { count: changes?.length ?? 0 })
+  return (
+    <>
+      <Views
+        label={t('approval.views')}
+        views={[
+          ['whole', t('approval.whole')],
+          ...(changes === undefined ? [] : [['changed', changed] as const]),
+          ['exact', t('approval.exact')],
+        ]}
+        value={view}
+        onChange={setView}
+      />
+      {view === 'whole' && <ArgumentTable value={args} />}
+      {view === 'changed' && changes !== undefined && (
+        <>
+          {!isEdited && since !== undefined && (
+            <p className={style.settled}>{t('approval.since', { time: dateTime(since) })}</p>
+          )}
+          <ChangeTable changes={changes} />
+        </>
+      )}
+      {view === 'exact' && <ExactJson value={args} label={t('approval.exact')} />}
+    </>
+  )
+}
+
+/** Denies the call once or for a scope, with a reason for the caller. */
+function DenyPanel({
+  answering,
+  scopes,
+  reason,
+  onReason,
+}: {
+  answering: Answering<'approval'>
+  scopes: QuestionOf<'approval'>['remember']
+  reason: string
+  onReason: (reason: string) => void
+}): ReactNode {
+  const t = useText()
+  const deny = (remember: { remember?: Remember } = {}): void =>
+    answering.send({ verdict: 'deny', ...(reason !== '' && { reason }), ...remember })
+  return (
+    <>
+      <Field label={t('deny.reason')} hint={t('deny.reasonHint')}>
+        {(ids) => (
+          <input
+            {...ids}
+            className={uiStyle.input}
+            value={reason}
+            onChange={({ target }) => onReason(target.value)}
+          />
+        )}
+      </Field>
+      <div className={style.row}>
+        <DecisionButton onDecide={() => deny()} data-act="deny-once">
+          {t('act.denyOnce')}
+        </DecisionButton>
+        {scopes.map((scope) => (
+          <DecisionButton
+            key={scope}
+            onDecide={() => deny({ remember: { scope } })}
+            data-act={`deny-${scope}`}
+          >
+            {t(`deny.always.${scope}`)}
+          </DecisionButton>
+        ))}
+      </div>
+    </>
+  )
+}
+
+/** Gives the caller a text as the result, without calling the tool. */
+function RespondPanel({
+  answering,
+  text,
+  onText,
+}: {
+  answering: Answering<'approval'>
+  text: string
+  onText: (text: string) => void
+}): ReactNode {
+  const t = useText()
+  return (
+    <>
+      <Field label={t('respond.label')} hint={t('respond.hint')}>
+        {(ids) => (
+          <textarea
+            {...ids}
+            className={uiStyle.input}
+            rows={4}
+            value={text}
+            onChange={({ target }) => onText(target.value)}
+          />
+        )}
+      </Field>
+      <div className={style.row}>
+        <DecisionButton
+          isOff={text === ''}
+          onDecide={() =>
+            answering.send({ verdict: 'respond', result: { content: [{ type: 'text', text }] } })
+          }
+          data-act="respond-send"
+        >
+          {t('respond.send')}
+        </DecisionButton>
+      </div>
+    </>
   )
 }
 

@@ -1,9 +1,9 @@
 import { makeVisible } from '@jackfield/host/browser'
 import { type ReactNode, useId, useState } from 'react'
 import { rich, useText } from '../i18n/i18n.ts'
-import { Diff, Foreign, Value } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
 import { leavesOf, type ValueChange } from '../text/pieces.ts'
+import { Diff, SafeText, Value } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import { Field, Note, ScrollBox, uiStyle, Views } from '../ui/ui.tsx'
 import { type ReportUnreadable, useJsonText } from './json-text.ts'
 import style from './questions.module.css'
@@ -14,13 +14,13 @@ export function ArgumentTable({ value }: { value: unknown }): ReactNode {
   const { leaves, more } = leavesOf(value)
   if (leaves.length === 1 && leaves[0]?.pointer === '') return <p>{t('arguments.none')}</p>
   return (
-    <div className={style.foreign}>
+    <div className={style.untrusted}>
       <table className={style.table}>
         <tbody>
           {leaves.map(({ pointer, value: leaf }) => (
             <tr key={pointer}>
               <th scope="row">
-                <Foreign text={foreign(pointer)} inline />
+                <SafeText text={untrusted(pointer)} inline />
               </th>
               <td>
                 {typeof leaf === 'string' && leaf.length > 400 ? (
@@ -50,13 +50,13 @@ export function ChangeTable({ changes }: { changes: readonly ValueChange[] }): R
   const shown = (value: unknown): string =>
     typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
   return (
-    <div className={style.foreign}>
+    <div className={style.untrusted}>
       <table className={style.table}>
         <tbody>
           {changes.map((change) => (
             <tr key={change.pointer}>
               <th scope="row">
-                <Foreign text={foreign(change.pointer)} inline />
+                <SafeText text={untrusted(change.pointer)} inline />
               </th>
               <td>
                 <Diff before={shown(change.before)} after={shown(change.after)} />
@@ -161,7 +161,7 @@ export function ArgumentEditor({
               read.problem === 'not-object' ? (
                 t('editor.notObject')
               ) : (
-                <Foreign text={foreign(read.problem)} />
+                <SafeText text={untrusted(read.problem)} />
               )
             ) : undefined
           }
@@ -199,11 +199,13 @@ function PropertyField({
   const isPlain = value === undefined || typeof value === 'string'
   const label = (
     <>
-      <Foreign text={foreign(name)} inline /> {required && <span aria-hidden="true">*</span>}
+      <SafeText text={untrusted(name)} inline /> {required && <span aria-hidden="true">*</span>}
     </>
   )
   const hint =
-    typeof description === 'string' ? <Foreign text={foreign(description)} maxCharacters={400} /> : undefined
+    typeof description === 'string' ? (
+      <SafeText text={untrusted(description)} maxCharacters={400} />
+    ) : undefined
   const isNumber = type === 'number' || type === 'integer'
   if (Array.isArray(choices) && choices.every((choice) => typeof choice === 'string'))
     return (
@@ -318,7 +320,7 @@ function JsonValueField({
 export function Unreadable({ fields }: { fields: readonly string[] }): ReactNode {
   const t = useText()
   if (fields.length === 0) return null
-  const names = <Foreign text={foreign(fields.join(', '))} maxCharacters={200} inline />
+  const names = <SafeText text={untrusted(fields.join(', '))} maxCharacters={200} inline />
   return (
     <Note tone="warn" live>
       {rich(t, 'editor.unreadable', { fields: names })}

@@ -4,9 +4,9 @@ import { useConnection, useHost, useNow, useRead } from '../data/host.tsx'
 import { rich, useFormat, useHostSentence, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { type foreign, plainText } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { plainText, type untrusted } from '../text/untrusted-text.ts'
 import { Button, Note, ScrollBox } from '../ui/ui.tsx'
 import type { Answering, Row } from './answer.ts'
 import { ArmingProvider, useArming } from './armed.tsx'
@@ -63,7 +63,7 @@ export function Card(props: CardProps): ReactNode {
             <h2 id={`title-${row.id}`}>
               {rich(t, title, {
                 server: <bdi>{server}</bdi>,
-                tool: tool === undefined ? '' : <Foreign text={tool} inline />,
+                tool: tool === undefined ? '' : <SafeText text={tool} inline />,
               })}
             </h2>
             <span className={style.age}>{age(now - Date.parse(row.at))}</span>
@@ -187,7 +187,7 @@ export function Findings({
   findings:
     | readonly {
         readonly severity: 'notice' | 'warning' | 'danger'
-        readonly message: ReturnType<typeof foreign>
+        readonly message: ReturnType<typeof untrusted>
       }[]
     | undefined
 }): ReactNode {

@@ -1,8 +1,8 @@
 import type { Root } from '@jackfield/sdk'
 import { type ReactNode, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { Diff, Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { Diff, HostText, SafeText } from '../text/safe-text.tsx'
+import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Note } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
@@ -42,7 +42,7 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
       {roots.map(({ uri, name }) => {
         const preview = question.folders?.find((folder) => plainText(folder.uri) === uri)
         return (
-          <label key={uri} className={style.foreign}>
+          <label key={uri} className={style.untrusted}>
             <span className={style.row}>
               <input
                 type="checkbox"
@@ -55,15 +55,15 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
                   setExcluded(next)
                 }}
               />
-              {name !== undefined && <Foreign text={foreign(name)} inline />}
+              {name !== undefined && <SafeText text={untrusted(name)} inline />}
               <span className={style.address}>
-                <Foreign text={foreign(uri)} />
+                <SafeText text={untrusted(uri)} />
               </span>
             </span>
             {preview !== undefined && (
               <span className={style.settled}>
                 {t('roots.contents', { folders: preview.folders, files: preview.files })}{' '}
-                <Foreign text={foreign(preview.names.map(plainText).join(', '))} maxCharacters={300} />
+                <SafeText text={untrusted(preview.names.map(plainText).join(', '))} maxCharacters={300} />
               </span>
             )}
             {preview?.findings.map(({ message, severity }) => (
@@ -97,7 +97,7 @@ export function StartCard({ row, question }: { row: Row; question: QuestionOf<'s
       row={row}
       title="start.title"
       answering={answering}
-      facts={file !== undefined && <Foreign text={file} maxCharacters={300} inline />}
+      facts={file !== undefined && <SafeText text={file} maxCharacters={300} inline />}
       deny={
         <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
           {t('act.deny')}
@@ -110,17 +110,17 @@ export function StartCard({ row, question }: { row: Row; question: QuestionOf<'s
       }
     >
       <Note tone="info">{t('start.nothing')}</Note>
-      <div className={style.foreign}>
+      <div className={style.untrusted}>
         <div className={style.argv}>
           {before === undefined ? (
-            <Foreign text={command} />
+            <SafeText text={command} />
           ) : (
             <Diff before={plainText(before)} after={plainText(command)} />
           )}
         </div>
         {program !== undefined && (
           <div>
-            {t('start.program')} <Foreign text={program} />
+            {t('start.program')} <SafeText text={program} />
           </div>
         )}
         <GivenValues given={given} />
@@ -149,10 +149,10 @@ export function InstallationCard({
       answering={answering}
       facts={
         <>
-          {version !== undefined && <Foreign text={version} inline />}
+          {version !== undefined && <SafeText text={version} inline />}
           {publisher !== undefined && (
             <span>
-              {t('registry.by')} <Foreign text={publisher} inline />
+              {t('registry.by')} <SafeText text={publisher} inline />
             </span>
           )}
         </>
@@ -168,17 +168,17 @@ export function InstallationCard({
         </DecisionButton>
       }
     >
-      <div className={style.foreign}>
+      <div className={style.untrusted}>
         <div className={style.argv}>
-          <Foreign text={command} />
+          <SafeText text={command} />
         </div>
         {needs.length > 0 && (
           <div>
-            {t('installation.needs')} <Foreign text={foreign(needs.map(({ id }) => id).join(', '))} />
+            {t('installation.needs')} <SafeText text={untrusted(needs.map(({ id }) => id).join(', '))} />
           </div>
         )}
         <div>
-          {t('installation.file')} <Foreign text={file} maxCharacters={300} inline />
+          {t('installation.file')} <SafeText text={file} maxCharacters={300} inline />
         </div>
         <GivenValues given={given} />
       </div>
@@ -196,10 +196,10 @@ function GivenValues({ given }: { given: QuestionOf<'start'>['given'] | undefine
         {given.map(({ name, value }) => (
           <tr key={plainText(name)}>
             <th scope="row">
-              <Foreign text={name} inline />
+              <SafeText text={name} inline />
             </th>
             <td>
-              <Foreign text={value} />
+              <SafeText text={value} />
             </td>
           </tr>
         ))}
@@ -235,13 +235,13 @@ export function DriftCard({ row, question }: { row: Row; question: QuestionOf<'d
       <p>{t('drift.intro', { count: question.changes.length })}</p>
       {question.changes.map((change, n) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the changes of a question do not change
-        <div key={n} className={style.foreign} data-change>
+        <div key={n} className={style.untrusted} data-change>
           <div className={style.row}>
             <strong>{t(`drift.${change.kind}`, { what: t(`drift.what.${change.what}`) })}</strong>
-            <Foreign text={change.name} inline />
+            <SafeText text={change.name} inline />
             {change.field !== undefined && (
               <span className={style.address}>
-                <Foreign text={change.field} inline />
+                <SafeText text={change.field} inline />
               </span>
             )}
           </div>
@@ -287,19 +287,19 @@ export function LoginCard({ row, question }: { row: Row; question: QuestionOf<'l
       }
     >
       <Address url={url} />
-      <div className={style.foreign}>
+      <div className={style.untrusted}>
         <table className={style.table}>
           <tbody>
             <tr>
               <th scope="row">{t('login.issuer')}</th>
               <td>
-                <Foreign text={question.issuer} />
+                <SafeText text={question.issuer} />
               </td>
             </tr>
             <tr>
               <th scope="row">{t('login.scopes')}</th>
               <td>
-                <Foreign text={foreign(question.scopes.map(plainText).join(', ') || '—')} />
+                <SafeText text={untrusted(question.scopes.map(plainText).join(', ') || '—')} />
               </td>
             </tr>
           </tbody>

@@ -11,8 +11,8 @@ import {
 } from '@jackfield/host/browser'
 import { type ReactNode, useMemo, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { ExactJson, Foreign, ForeignBox, HostText } from '../text/foreign.tsx'
-import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { ExactJson, HostText, SafeText, SafeTextBox } from '../text/safe-text.tsx'
+import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Button, Field, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
@@ -97,7 +97,6 @@ function FormCard({
   const [rememberedFields, setRememberedFields] = useState<ReadonlySet<string>>(
     new Set(Object.keys(remembered ?? {})),
   )
-  const [view, setView] = useState<'list' | 'json'>('list')
   const typed: FormDraft = { ...draft, ...secrets }
   const read = fields.map((field) => ({ field, outcome: typedValue(field, typed[field.key]) }))
   const values: FormValues = Object.fromEntries(
@@ -126,34 +125,10 @@ function FormCard({
     <Card
       row={row}
       title="form.title"
-      origin={question.origin !== undefined && <Foreign text={question.origin} maxCharacters={200} inline />}
+      origin={question.origin !== undefined && <SafeText text={question.origin} maxCharacters={200} inline />}
       answering={answering}
       version={`${isReview} ${JSON.stringify(content ?? null)}`}
-      deny={
-        <>
-          <DecisionButton
-            onDecide={() => send({ action: 'decline' })}
-            data-act="decline"
-            aria-describedby={`decline-${row.id}`}
-          >
-            {t('form.decline')}
-          </DecisionButton>
-          <DecisionButton
-            look="quiet"
-            onDecide={() => send({ action: 'cancel' })}
-            data-act="cancel"
-            aria-describedby={`cancel-${row.id}`}
-          >
-            {t('form.cancel')}
-          </DecisionButton>
-          <span className="hidden-text" id={`decline-${row.id}`}>
-            {t('form.declineMeans')}
-          </span>
-          <span className="hidden-text" id={`cancel-${row.id}`}>
-            {t('form.cancelMeans')}
-          </span>
-        </>
-      }
+      deny={<DeclineButtons id={row.id} onDecide={(action) => send({ action })} />}
       allow={
         isReview ? (
           <>
@@ -194,11 +169,11 @@ function FormCard({
         )
       }
     >
-      <ForeignBox text={foreign(params.message)} label={t('form.message')} />
+      <SafeTextBox text={untrusted(params.message)} label={t('form.message')} />
       <Findings findings={question.findings} />
       {'fault' in plan && (
         <Note tone="danger">
-          {t('form.fault')} <Foreign text={foreign(plan.fault)} />
+          {t('form.fault')} <SafeText text={untrusted(plan.fault)} />
         </Note>
       )}
       {row.state === 'open' && !isReview && (
@@ -220,54 +195,112 @@ function FormCard({
         </div>
       )}
       {row.state === 'open' && isReview && content !== undefined && (
-        <>
-          <p>{t('form.reviewIntro')}</p>
-          <Views
-            label={t('form.review')}
-            views={[
-              ['list', t('form.reviewList')],
-              ['json', 'JSON'],
-            ]}
-            value={view}
-            onChange={setView}
-          />
-          {view === 'json' ? (
-            <ExactJson value={content} label={t('form.reviewIntro')} />
-          ) : (
-            <div className={style.foreign}>
-              <table className={style.table}>
-                <tbody>
-                  {reviewForm(fields, content).map(({ key, label, value }) => (
-                    <tr key={key}>
-                      <th scope="row">
-                        <Foreign text={foreign(label)} inline />
-                      </th>
-                      <td>
-                        <Foreign text={foreign(value)} />
-                      </td>
-                      <td>
-                        {fields.find((field) => field.key === key)?.secret === undefined && (
-                          <label className={style.row}>
-                            <input
-                              type="checkbox"
-                              checked={rememberedFields.has(key)}
-                              onChange={({ target }) =>
-                                setRememberedFields(toggleIn(rememberedFields, key, target.checked))
-                              }
-                            />{' '}
-                            {t('form.remember')}
-                          </label>
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
-          )}
-        </>
+        <FormReview
+          fields={fields}
+          content={content}
+          rememberedFields={rememberedFields}
+          onRemember={(key, isOn) => setRememberedFields(toggleIn(rememberedFields, key, isOn))}
+        />
       )}
     </Card>
+  )
+}
+
+/** Declines the request, or cancels it without a decision. */
+function DeclineButtons({
+  id,
+  onDecide,
+}: {
+  id: string
+  onDecide: (action: 'decline' | 'cancel') => void
+}): ReactNode {
+  const t = useText()
+  return (
+    <>
+      <DecisionButton
+        onDecide={() => onDecide('decline')}
+        data-act="decline"
+        aria-describedby={`decline-${id}`}
+      >
+        {t('form.decline')}
+      </DecisionButton>
+      <DecisionButton
+        look="quiet"
+        onDecide={() => onDecide('cancel')}
+        data-act="cancel"
+        aria-describedby={`cancel-${id}`}
+      >
+        {t('form.cancel')}
+      </DecisionButton>
+      <span className="hidden-text" id={`decline-${id}`}>
+        {t('form.declineMeans')}
+      </span>
+      <span className="hidden-text" id={`cancel-${id}`}>
+        {t('form.cancelMeans')}
+      </span>
+    </>
+  )
+}
+
+/** The values as they are sent, each with the choice to remember it. */
+function FormReview({
+  fields,
+  content,
+  rememberedFields,
+  onRemember,
+}: {
+  fields: readonly FormField[]
+  content: Parameters<typeof reviewForm>[1]
+  rememberedFields: ReadonlySet<string>
+  onRemember: (key: string, isOn: boolean) => void
+}): ReactNode {
+  const t = useText()
+  const [view, setView] = useState<'list' | 'json'>('list')
+  return (
+    <>
+      <p>{t('form.reviewIntro')}</p>
+      <Views
+        label={t('form.review')}
+        views={[
+          ['list', t('form.reviewList')],
+          ['json', 'JSON'],
+        ]}
+        value={view}
+        onChange={setView}
+      />
+      {view === 'json' ? (
+        <ExactJson value={content} label={t('form.reviewIntro')} />
+      ) : (
+        <div className={style.untrusted}>
+          <table className={style.table}>
+            <tbody>
+              {reviewForm(fields, content).map(({ key, label, value }) => (
+                <tr key={key}>
+                  <th scope="row">
+                    <SafeText text={untrusted(label)} inline />
+                  </th>
+                  <td>
+                    <SafeText text={untrusted(value)} />
+                  </td>
+                  <td>
+                    {fields.find((field) => field.key === key)?.secret === undefined && (
+                      <label className={style.row}>
+                        <input
+                          type="checkbox"
+                          checked={rememberedFields.has(key)}
+                          onChange={({ target }) => onRemember(key, target.checked)}
+                        />{' '}
+                        {t('form.remember')}
+                      </label>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
   )
 }
 
@@ -314,16 +347,18 @@ function FormRow({
   const { kind, choices = [], secret } = field
   const label = (
     <>
-      <Foreign text={foreign(field.label)} inline />{' '}
+      <SafeText text={untrusted(field.label)} inline />{' '}
       <span className={uiStyle.hint}>{t(field.required ? 'form.required' : 'form.optional')}</span>
     </>
   )
   const hint = (
     <>
-      {field.description !== undefined && <Foreign text={foreign(field.description)} maxCharacters={1_000} />}
+      {field.description !== undefined && (
+        <SafeText text={untrusted(field.description)} maxCharacters={1_000} />
+      )}
       {field.constraint !== undefined && (
         <div>
-          <HostText text={foreign(field.constraint)} />
+          <HostText text={untrusted(field.constraint)} />
         </div>
       )}
       {isRemembered && <div>{t('form.remembered')}</div>}
@@ -339,7 +374,7 @@ function FormRow({
           ] as const)
         : choices.map(
             (choice) =>
-              [choice.value, <Foreign key={choice.value} text={foreign(choice.label)} inline />] as const,
+              [choice.value, <SafeText key={choice.value} text={untrusted(choice.label)} inline />] as const,
           )
     const chosen = Array.isArray(typed) ? typed : typed === undefined ? [] : [String(typed)]
     return (
@@ -380,7 +415,7 @@ function FormRow({
         )}
         {problem !== undefined && (
           <div className={uiStyle.problem}>
-            <HostText text={foreign(problem)} />
+            <HostText text={untrusted(problem)} />
           </div>
         )}
       </fieldset>
@@ -392,7 +427,7 @@ function FormRow({
       <Field
         label={label}
         hint={hint}
-        problem={problem === undefined ? undefined : <HostText text={foreign(problem)} />}
+        problem={problem === undefined ? undefined : <HostText text={untrusted(problem)} />}
       >
         {({ id: _, ...ids }) =>
           kind === 'choice' ? (
@@ -463,9 +498,9 @@ export function Address({ url }: { url: string }): ReactNode {
   const parsed = URL.parse(url)
   if (parsed === null || parsed.host === '')
     return (
-      <div className={style.foreign}>
+      <div className={style.untrusted}>
         <span className={style.address}>
-          <Foreign text={foreign(url)} />
+          <SafeText text={untrusted(url)} />
         </span>
         <Note tone="danger">{t('page.noAddress')}</Note>
       </div>
@@ -474,16 +509,16 @@ export function Address({ url }: { url: string }): ReactNode {
   const credentials = parsed.username === '' ? 0 : href.indexOf('@') + 1
   const from = href.indexOf(hostname, Math.max(href.indexOf('//') + 2, credentials))
   return (
-    <div className={style.foreign}>
+    <div className={style.untrusted}>
       <div className={style.site} data-site>
-        <Foreign text={foreign(parsed.host)} />
+        <SafeText text={untrusted(parsed.host)} />
       </div>
       <div className={style.address}>
-        <Foreign text={foreign(href.slice(0, from))} />
+        <SafeText text={untrusted(href.slice(0, from))} />
         <strong>
-          <Foreign text={foreign(hostname)} />
+          <SafeText text={untrusted(hostname)} />
         </strong>
-        <Foreign text={foreign(href.slice(from + hostname.length))} />
+        <SafeText text={untrusted(href.slice(from + hostname.length))} />
       </div>
     </div>
   )
@@ -519,7 +554,7 @@ function PageCard({
     <Card
       row={row}
       title={visit === undefined ? 'page.title' : 'page.visitTitle'}
-      origin={question.origin !== undefined && <Foreign text={question.origin} maxCharacters={200} inline />}
+      origin={question.origin !== undefined && <SafeText text={question.origin} maxCharacters={200} inline />}
       answering={answering}
       deny={
         visit === undefined ? (
@@ -572,7 +607,7 @@ function PageCard({
         )
       }
     >
-      <ForeignBox text={params.message} label={t('form.message')} />
+      <SafeTextBox text={params.message} label={t('form.message')} />
       <Address url={url} />
       <Findings findings={question.findings} />
       {visit?.problem !== undefined && (

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plainText, untrusted } from '../text/untrusted-text.ts'
 import { Field, uiStyle } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
@@ -40,7 +40,7 @@ export function InputCard({ row, question }: { row: Row; question: QuestionOf<'i
     >
       {isOpen && (
         <Field
-          label={<Foreign text={description ?? foreign(id)} maxCharacters={300} inline />}
+          label={<SafeText text={description ?? untrusted(id)} maxCharacters={300} inline />}
           hint={t(password ? 'input.secret' : 'input.stored')}
         >
           {(ids) =>

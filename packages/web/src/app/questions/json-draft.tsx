@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plain } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Field, uiStyle } from '../ui/ui.tsx'
 import { isText, useDraft } from './answer.ts'
 import { readArguments } from './arguments.tsx'
@@ -53,7 +53,7 @@ export function JsonEditor<T>({ label, draft }: { label: string; draft: JsonDraf
         problem === undefined ? undefined : problem === 'wrong-shape' || problem === 'not-object' ? (
           t('draft.wrongShape')
         ) : (
-          <Foreign text={foreign(problem)} />
+          <SafeText text={untrusted(problem)} />
         )
       }
     >

@@ -3,8 +3,8 @@ import type { ReactNode } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Blocks } from '../text/blocks.tsx'
-import { ExactJson, Foreign, ForeignBox, HostText } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { ExactJson, HostText, SafeText, SafeTextBox } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import { Button, Note } from '../ui/ui.tsx'
 import { DecisionButton } from './armed.tsx'
 import style from './questions.module.css'
@@ -26,7 +26,7 @@ export function Deny({ onDeny }: { onDeny: () => void }): ReactNode {
   )
 }
 
-export function Problem({ text }: { text: ReturnType<typeof foreign> | undefined }): ReactNode {
+export function Problem({ text }: { text: ReturnType<typeof untrusted> | undefined }): ReactNode {
   if (text === undefined) return null
   return (
     <Note tone="danger" live>
@@ -43,7 +43,7 @@ export function Asked({ title, params }: { title: string; params: CreateMessageP
     <Side title={title}>
       {systemPrompt !== undefined && (
         <SideText label={t('sampling.system')}>
-          <ForeignBox text={foreign(systemPrompt)} label={t('sampling.system')} />
+          <SafeTextBox text={untrusted(systemPrompt)} label={t('sampling.system')} />
         </SideText>
       )}
       {messages.map(({ content }, n) => (
@@ -58,10 +58,10 @@ export function Asked({ title, params }: { title: string; params: CreateMessageP
           <ul className={style.tools}>
             {tools.map(({ name, description }) => (
               <li key={name}>
-                <Foreign text={foreign(name)} maxCharacters={120} inline />
+                <SafeText text={untrusted(name)} maxCharacters={120} inline />
                 {description !== undefined && (
                   <div className={style.was}>
-                    <Foreign text={foreign(description)} maxCharacters={400} />
+                    <SafeText text={untrusted(description)} maxCharacters={400} />
                   </div>
                 )}
               </li>
@@ -104,7 +104,7 @@ function Terms({ params }: { params: CreateMessageParams }): ReactNode {
     <dl className={style.terms}>
       {names.length > 0 && (
         <Term name={t('sampling.hints')}>
-          <Foreign text={foreign(names.join(', '))} maxCharacters={200} inline />
+          <SafeText text={untrusted(names.join(', '))} maxCharacters={200} inline />
         </Term>
       )}
       {priorities.map(
@@ -119,8 +119,8 @@ function Terms({ params }: { params: CreateMessageParams }): ReactNode {
       {temperature !== undefined && <Term name={t('sampling.temperature')}>{number(temperature)}</Term>}
       {stopSequences !== undefined && stopSequences.length > 0 && (
         <Term name={t('sampling.stop')}>
-          <Foreign
-            text={foreign(stopSequences.map((sequence) => JSON.stringify(sequence)).join(' '))}
+          <SafeText
+            text={untrusted(stopSequences.map((sequence) => JSON.stringify(sequence)).join(' '))}
             maxCharacters={200}
             inline
           />
@@ -128,12 +128,12 @@ function Terms({ params }: { params: CreateMessageParams }): ReactNode {
       )}
       {includeContext !== undefined && includeContext !== 'none' && (
         <Term name={t('sampling.wantsContext')}>
-          <Foreign text={foreign(includeContext)} inline />
+          <SafeText text={untrusted(includeContext)} inline />
         </Term>
       )}
       {toolChoice?.mode !== undefined && (
         <Term name={t('sampling.toolChoice')}>
-          <Foreign text={foreign(toolChoice.mode)} inline />
+          <SafeText text={untrusted(toolChoice.mode)} inline />
         </Term>
       )}
     </dl>

@@ -2,8 +2,8 @@ import type { CreateMessageParams, SamplingContent } from '@jackfield/sdk'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { Foreign, ForeignBox, HostText } from '../text/foreign.tsx'
-import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { HostText, SafeText, SafeTextBox } from '../text/safe-text.tsx'
+import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Field, Note, uiStyle } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
@@ -220,7 +220,7 @@ function Context({
   const { texts } = context
   const tokens = texts.reduce((sum, text) => sum + (ticked.includes(text.id) ? text.tokens : 0), 0)
   return (
-    <fieldset className={style.foreign}>
+    <fieldset className={style.untrusted}>
       <legend className={style.role}>{t('sampling.context')}</legend>
       {texts.map(({ id, label, text, tokens: textTokens }) => (
         <div key={id} className={style.message}>
@@ -232,13 +232,13 @@ function Context({
                 onChange(target.checked ? [...ticked, id] : ticked.filter((tickedId) => tickedId !== id))
               }
             />
-            <Foreign text={label} maxCharacters={200} inline />
+            <SafeText text={label} maxCharacters={200} inline />
           </label>
           <details>
             <summary className={style.role}>
               {t('sampling.contextSize', { characters: plainText(text).length, tokens: textTokens })}
             </summary>
-            <ForeignBox text={text} label={t('sampling.contextText', { id })} />
+            <SafeTextBox text={text} label={t('sampling.contextText', { id })} />
           </details>
         </div>
       ))}
@@ -291,7 +291,7 @@ function TokensAndPrice({
     <>
       {redactions.map(({ rule, count, at }) => (
         <Note key={rule} tone="warn">
-          {t('sampling.redaction', { rule, count })} <Foreign text={foreign(at.join(', '))} />
+          {t('sampling.redaction', { rule, count })} <SafeText text={untrusted(at.join(', '))} />
         </Note>
       ))}
       <p className={style.aside} role="status">

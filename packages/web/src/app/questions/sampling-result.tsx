@@ -2,9 +2,9 @@ import type { CreateMessageParams, CreateMessageResult, SamplingContent } from '
 import { type ReactNode, useId, useState } from 'react'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Blocks } from '../text/blocks.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plain, type Wire } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
 import { Tokens } from '../text/tokens.tsx'
+import { type FromHost, plain, untrusted } from '../text/untrusted-text.ts'
 import { Button } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
@@ -152,7 +152,7 @@ export default function SamplingResultCard({
 
 /** The answers in the order in which they were generated. */
 function candidatesOf({ earlier = [], result, choice, usage }: QuestionOf<'sampling-result'>): Candidate[] {
-  const plainOf = (result: Wire<CreateMessageResult>): CreateMessageResult =>
+  const plainOf = (result: FromHost<CreateMessageResult>): CreateMessageResult =>
     plain<CreateMessageResult>(result)
   return [
     ...earlier.map((answer) => ({
@@ -249,11 +249,11 @@ function Answer({
       )}
       <dl className={style.terms}>
         <Term name={t('sampling.model')}>
-          <Foreign text={foreign(original.model)} maxCharacters={120} inline />
+          <SafeText text={untrusted(original.model)} maxCharacters={120} inline />
         </Term>
         {original.stopReason !== undefined && (
           <Term name={t('sampling.stopReason')}>
-            <Foreign text={foreign(original.stopReason)} maxCharacters={120} inline />
+            <SafeText text={untrusted(original.stopReason)} maxCharacters={120} inline />
           </Term>
         )}
         <Term name={t('sampling.tokens')}>

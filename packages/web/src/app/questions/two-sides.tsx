@@ -2,8 +2,8 @@ import { unseenIn } from '@jackfield/host/browser'
 import { type ReactNode, useId } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
-import { ForeignBox } from '../text/foreign.tsx'
-import { foreign } from '../text/foreign-type.ts'
+import { SafeTextBox } from '../text/safe-text.tsx'
+import { untrusted } from '../text/untrusted-text.ts'
 import { Button, uiStyle } from '../ui/ui.tsx'
 import type { JsonDraft } from './json-draft.tsx'
 import style from './questions.module.css'
@@ -80,7 +80,7 @@ export function EditedText({
   if (text.length > maxTyped)
     return (
       <SideText label={label}>
-        <ForeignBox text={foreign(text)} label={label} />
+        <SafeTextBox text={untrusted(text)} label={label} />
       </SideText>
     )
   return (
@@ -96,7 +96,9 @@ export function EditedText({
         value={text}
         onChange={({ target }) => onChange(target.value)}
       />
-      {unseenIn(text).length > 0 && <ForeignBox text={foreign(text)} label={t('draft.exactly', { label })} />}
+      {unseenIn(text).length > 0 && (
+        <SafeTextBox text={untrusted(text)} label={t('draft.exactly', { label })} />
+      )}
     </div>
   )
 }

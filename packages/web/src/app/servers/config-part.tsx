@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plainText, untrusted } from '../text/untrusted-text.ts'
 import style from './servers.module.css'
 import type { ServerRow } from './state.tsx'
 
@@ -25,7 +25,11 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
         {t('servers.origin')}
         {entry !== undefined && (
           <small className={style.where}>
-            <Foreign text={foreign(placeOf(plainText(entry.file), entry.line))} maxCharacters={160} inline />
+            <SafeText
+              text={untrusted(placeOf(plainText(entry.file), entry.line))}
+              maxCharacters={160}
+              inline
+            />
           </small>
         )}
       </h3>
@@ -34,13 +38,13 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
           {argv.map((argument, n) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: parts of one command have no other identity
             <li key={n}>
-              <Foreign text={foreign(argument)} />
+              <SafeText text={untrusted(argument)} />
             </li>
           ))}
         </ol>
       ) : (
         <div className={style.command}>
-          <Foreign text={row.origin} />
+          <SafeText text={row.origin} />
         </div>
       )}
       {remainingFields.length > 0 && (
@@ -48,13 +52,13 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
           {remainingFields.map(({ field, value, file, line }) => (
             <li key={plainText(field)}>
               <code>
-                <Foreign text={field} inline />
+                <SafeText text={field} inline />
               </code>
               <span className={style.grow}>
-                <Foreign text={value} maxCharacters={200} inline />
+                <SafeText text={value} maxCharacters={200} inline />
               </span>
               <span className={style.where}>
-                <Foreign text={foreign(placeOf(plainText(file), line))} maxCharacters={80} inline />
+                <SafeText text={untrusted(placeOf(plainText(file), line))} maxCharacters={80} inline />
               </span>
             </li>
           ))}
@@ -63,7 +67,7 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
       {entry?.overridden.map(({ file, line }) => (
         <p key={plainText(file)} className={style.quiet}>
           {t('servers.overrides')}{' '}
-          <Foreign text={foreign(placeOf(plainText(file), line))} maxCharacters={160} inline />
+          <SafeText text={untrusted(placeOf(plainText(file), line))} maxCharacters={160} inline />
         </p>
       ))}
     </section>

@@ -1,14 +1,15 @@
 import { CircleCheck, CircleMinus, CircleX, Info } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
+import { waitsForPerson } from '../activity/open-questions.ts'
 import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
 import { Summary } from '../text/summary.tsx'
+import { plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
 import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
@@ -42,7 +43,7 @@ export function ServerDetail({ name, row }: { name: string; row: ServerRow }): R
         <StateLamp state={connection.state} />
       </div>
       {'fixes' in connection && (
-        <Note tone="danger">
+        <Note tone={connection.state === 'failed' ? 'danger' : 'warn'}>
           <HostText text={connection.reason} />
           <Fixes fixes={connection.fixes} page={name} />
         </Note>
@@ -102,7 +103,7 @@ export function ServerDetail({ name, row }: { name: string; row: ServerRow }): R
           <>
             <dt>{t('servers.revision')}</dt>
             <dd>
-              <Foreign text={connection.revision} /> · {t(`era.${connection.era}`)}
+              <SafeText text={connection.revision} /> · {t(`era.${connection.era}`)}
             </dd>
           </>
         )}
@@ -155,13 +156,13 @@ function Switching({
       {plan.data !== undefined && (
         <>
           <p>
-            {t('servers.willWrite')} <Foreign text={plan.data.file} />
+            {t('servers.willWrite')} <SafeText text={plan.data.file} />
           </p>
           <pre>
             {lines.map(([sign, line], n) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one change have no other identity
               <div key={n} className={sign === '-' ? uiStyle.danger : sign === '+' ? uiStyle.ok : undefined}>
-                {sign} <Foreign text={foreign(line)} maxCharacters={400} />
+                {sign} <SafeText text={untrusted(line)} maxCharacters={400} />
               </div>
             ))}
           </pre>
@@ -273,7 +274,7 @@ function Newest({ server }: { server: string }): ReactNode {
                 <Summary event={{ ...row, summary: plainText(row.summary) }} maxCharacters={120} />
               </span>
               <span className={row.outcome === 'error' ? uiStyle.danger : screen.muted}>
-                {outcome(row.outcome)}
+                {outcome(waitsForPerson({ kind: row.kind, status: row.outcome }) ? 'waits' : row.outcome)}
               </span>
             </Link>
           </li>

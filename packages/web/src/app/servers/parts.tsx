@@ -2,9 +2,9 @@ import type { ReactNode } from 'react'
 import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
 import { folderOf } from '../text/pieces.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { plainText, untrusted } from '../text/untrusted-text.ts'
 import { Button, Note, uiStyle } from '../ui/ui.tsx'
 import style from './servers.module.css'
 
@@ -46,7 +46,7 @@ export function TrustPart({ server }: { server: string }): ReactNode {
         {changedItems.map(({ item, at: index }) => (
           <li key={`${item.what} ${plainText(item.name)}`}>
             <span className={style.grow}>
-              {t(`drift.what.${item.what}`)} <Foreign text={item.name} maxCharacters={80} inline />
+              {t(`drift.what.${item.what}`)} <SafeText text={item.name} maxCharacters={80} inline />
             </span>
             <span className={uiStyle.warn}>{t(`trust.${item.state}`)}</span>
             <span className={style.acts}>
@@ -90,11 +90,11 @@ export function FoldersPart({ server }: { server: string }): ReactNode {
             <span className={style.grow}>
               {name !== undefined && (
                 <>
-                  <Foreign text={name} inline />{' '}
+                  <SafeText text={name} inline />{' '}
                 </>
               )}
               <span className={style.where}>
-                <Foreign text={foreign(folderOf(plainText(uri)))} maxCharacters={200} inline />
+                <SafeText text={untrusted(folderOf(plainText(uri)))} maxCharacters={200} inline />
               </span>
             </span>
           </li>

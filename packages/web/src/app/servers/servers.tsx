@@ -5,9 +5,9 @@ import { useAction, useNow, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { HostText } from '../text/foreign.tsx'
-import { plain, plainText, type Wire } from '../text/foreign-type.ts'
+import { HostText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { type FromHost, plain, plainText } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
 import { Button, Empty, Search, uiStyle, Views } from '../ui/ui.tsx'
@@ -86,7 +86,7 @@ export default function Servers({ server }: { server?: string }): ReactNode {
 }
 
 /** The name of a missing secret; without it, restarting the server has no effect. */
-function secretIn(fixes: Wire<readonly Fix[]>): string | undefined {
+function secretIn(fixes: FromHost<readonly Fix[]>): string | undefined {
   return plain<readonly Fix[]>(fixes).find((fix) => fix.action === 'set-secret')?.name
 }
 

@@ -3,8 +3,8 @@ import { type ReactNode, useState } from 'react'
 import { ChangeReview, useChange } from '../config/change.tsx'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
 import { FieldTable } from './server-settings.tsx'
@@ -18,7 +18,7 @@ export default function Configuration(): ReactNode {
   if (error !== null)
     return (
       <Note tone="info">
-        <HostText text={foreign(error.message)} />
+        <HostText text={untrusted(error.message)} />
       </Note>
     )
   if (data === undefined) return null
@@ -34,9 +34,12 @@ export default function Configuration(): ReactNode {
               tone={severity === 'error' ? 'danger' : 'warn'}
             >
               <span className={style.code}>
-                <Foreign text={foreign(`${plainText(file)}${line === undefined ? '' : `:${line}`}`)} inline />
+                <SafeText
+                  text={untrusted(`${plainText(file)}${line === undefined ? '' : `:${line}`}`)}
+                  inline
+                />
               </span>{' '}
-              {plainText(path) !== '' && <Foreign text={path} inline />} <HostText text={message} />
+              {plainText(path) !== '' && <SafeText text={path} inline />} <HostText text={message} />
             </Note>
           ))}
         </section>
@@ -49,12 +52,14 @@ export default function Configuration(): ReactNode {
               <div className={style.fileHead}>
                 <span className={style.tag}>{t(`layer.${layer}`)}</span>
                 <span className={`${screen.grow} ${style.code}`} data-missing={!exists || undefined}>
-                  <Foreign text={file} inline />
+                  <SafeText text={file} inline />
                 </span>
                 <span className={screen.muted}>
-                  {isBroken ? t('config.broken') : !exists ? t('config.missing') : ''}{' '}
-                  {app !== undefined && <Foreign text={app} inline />}
-                  {isOwn && t('config.own')}
+                  {[
+                    ...(isBroken ? [t('config.broken')] : exists ? [] : [t('config.missing')]),
+                    ...(isOwn ? [t('config.own')] : []),
+                  ].join(' · ')}{' '}
+                  {app !== undefined && <SafeText text={app} inline />}
                 </span>
                 <Button
                   small
@@ -103,7 +108,7 @@ function TextEditor({
   if (error !== null)
     return (
       <Note tone="danger">
-        <HostText text={foreign(error.message)} />
+        <HostText text={untrusted(error.message)} />
       </Note>
     )
   if (data === undefined) return null

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useCallback, useState } from 'react'
 import { useAction, useRead, useTopic } from '../data/host.tsx'
 import { type Language, languages, setLanguage, useFormat, useLanguage, useText } from '../i18n/i18n.ts'
-import { ClientName, Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plainText } from '../text/foreign-type.ts'
 import { folderOf } from '../text/pieces.ts'
+import { ClientName, HostText, SafeText } from '../text/safe-text.tsx'
+import { plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
 import { endSession, logOut, readSessions } from './sessions.ts'
@@ -78,7 +78,7 @@ export function Folders(): ReactNode {
         {folders?.map(({ uri, from }) => (
           <li key={plainText(uri)} className={screen.row}>
             <span className={screen.grow}>
-              <Foreign text={foreign(folderOf(plainText(uri)))} />
+              <SafeText text={untrusted(folderOf(plainText(uri)))} />
             </span>
             <span className={screen.muted}>{t(`folder.${from}`)}</span>
           </li>
@@ -101,7 +101,7 @@ export function Surfaces(): ReactNode {
           {[...Map.groupBy(surfaces?.values() ?? [], ({ name }) => plainText(name))].map(([name, all]) => (
             <li key={name} className={screen.row}>
               <span className={screen.name}>
-                {name === 'web' ? t('settings.surfaceWeb') : <Foreign text={foreign(name)} inline />}
+                {name === 'web' ? t('settings.surfaceWeb') : <SafeText text={untrusted(name)} inline />}
               </span>
               <span className={screen.muted}>{all.length > 1 && `× ${number(all.length)}`}</span>
             </li>
@@ -139,7 +139,7 @@ function Sessions(): ReactNode {
       </p>
       {problem != null && (
         <Note tone="danger" live>
-          <HostText text={foreign(problem.message)} />
+          <HostText text={untrusted(problem.message)} />
         </Note>
       )}
       <ul className={screen.rows}>

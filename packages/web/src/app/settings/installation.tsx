@@ -6,8 +6,8 @@ import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { type FromHost, plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle } from '../ui/ui.tsx'
 import style from './settings.module.css'
@@ -38,7 +38,7 @@ function Review({
   review,
   onName,
 }: {
-  review: Wire<ReviewedInstallation>
+  review: FromHost<ReviewedInstallation>
   onName: (name: string) => void
 }): ReactNode {
   const t = useText()
@@ -73,7 +73,7 @@ function Review({
     { id: review.id, values: JSON.parse(later) },
     { enabled: isWhole && !review.isKnown },
   )
-  const plan: Wire<ConfigPlan> | undefined = isWhole ? preview.data : undefined
+  const plan: FromHost<ConfigPlan> | undefined = isWhole ? preview.data : undefined
   const install = useAction(
     useCallback(async () => {
       const server = await client.call('installs.install', {
@@ -91,28 +91,28 @@ function Review({
     <>
       <header className={style.reviewHead}>
         <h3>
-          <Foreign text={review.published} inline />
+          <SafeText text={review.published} inline />
         </h3>
         <p className={screen.muted}>
-          {review.version !== undefined && <Foreign text={review.version} inline />}
+          {review.version !== undefined && <SafeText text={review.version} inline />}
           {review.publisher !== undefined && (
             <>
               {' · '}
-              {t('registry.by')} <Foreign text={review.publisher} inline />
+              {t('registry.by')} <SafeText text={review.publisher} inline />
             </>
           )}
           {review.repository !== undefined && (
             <>
               {' · '}
-              <Foreign text={review.repository} maxCharacters={120} inline />
+              <SafeText text={review.repository} maxCharacters={120} inline />
             </>
           )}
         </p>
         <p>
-          <Foreign text={review.description} maxCharacters={600} />
+          <SafeText text={review.description} maxCharacters={600} />
         </p>
       </header>
-      {review.status === foreign('deprecated') && <Note tone="warn">{t('registry.deprecated')}</Note>}
+      {review.status === untrusted('deprecated') && <Note tone="warn">{t('registry.deprecated')}</Note>}
       {review.findings.map(({ message, severity, at }) => (
         <Note
           key={`${at} ${plainText(message)}`}
@@ -127,7 +127,7 @@ function Review({
           {review.words.map((word, n) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: words of a command have no other identity
             <li key={n}>
-              <Foreign text={word} />
+              <SafeText text={word} />
             </li>
           ))}
         </ol>
@@ -136,17 +136,17 @@ function Review({
             <>
               <dt>{t('registry.digest')}</dt>
               <dd className={style.code}>
-                <Foreign text={foreign(review.digest)} inline />
+                <SafeText text={untrusted(review.digest)} inline />
               </dd>
             </>
           )}
           {review.given.map(({ name, value }) => (
             <div key={plainText(name)} className={style.pair}>
               <dt>
-                <Foreign text={name} inline />
+                <SafeText text={name} inline />
               </dt>
               <dd className={style.code}>
-                <Foreign text={value} maxCharacters={200} inline />
+                <SafeText text={value} maxCharacters={200} inline />
               </dd>
             </div>
           ))}
@@ -194,7 +194,7 @@ function Review({
       )}
       {(preview.error ?? install.error) != null && (
         <Note tone="danger" live>
-          <HostText text={foreign((preview.error ?? install.error)?.message ?? '')} />
+          <HostText text={untrusted((preview.error ?? install.error)?.message ?? '')} />
         </Note>
       )}
       <div className={screen.bar}>
@@ -203,7 +203,8 @@ function Review({
         </Button>
         {missing.length > 0 && (
           <span className={screen.muted}>
-            {t('registry.missing')} <Foreign text={foreign(missing.map(({ id }) => id).join(', '))} inline />
+            {t('registry.missing')}{' '}
+            <SafeText text={untrusted(missing.map(({ id }) => id).join(', '))} inline />
           </span>
         )}
       </div>
@@ -213,7 +214,7 @@ function Review({
 
 /** The entered values. A secret that was entered or is stored has an empty value; the file gets its name instead. */
 function valuesOf(
-  review: Wire<ReviewedInstallation>,
+  review: FromHost<ReviewedInstallation>,
   values: Readonly<Record<string, string>>,
   secrets: Readonly<Record<string, string>>,
 ): Record<string, string> {
@@ -248,7 +249,7 @@ function NeedField({
     <Field
       label={
         <>
-          <Foreign text={foreign(id)} inline />{' '}
+          <SafeText text={untrusted(id)} inline />{' '}
           {!required && <span className={screen.muted}>{t('registry.optional')}</span>}
         </>
       }
@@ -256,7 +257,7 @@ function NeedField({
         <>
           {description !== undefined && (
             <div>
-              <Foreign text={foreign(description)} maxCharacters={300} />
+              <SafeText text={untrusted(description)} maxCharacters={300} />
             </div>
           )}
           {secret !== undefined && t(isStored ? 'registry.secretStored' : 'registry.secret')}

@@ -5,8 +5,8 @@ import { ChangeReview, useChange } from '../config/change.tsx'
 import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { foreign, plainText, type Wire, wire } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { type FromHost, fromHost, plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Lamp, Note } from '../ui/ui.tsx'
 import style from './settings.module.css'
@@ -24,7 +24,7 @@ export function Models(): ReactNode {
       <p className={screen.muted}>{t('models.mean')}</p>
       {chosen !== null && (
         <Note tone="info">
-          {t('models.chosen')} <Foreign text={foreign(String(chosen))} inline />
+          {t('models.chosen')} <SafeText text={untrusted(String(chosen))} inline />
         </Note>
       )}
       <ul className={screen.rows} aria-label={t('settings.models')}>
@@ -61,13 +61,13 @@ export function Models(): ReactNode {
                     )
                   }
                 >
-                  <Foreign text={provider} inline />
+                  <SafeText text={provider} inline />
                 </Lamp>
                 <span className={screen.muted}>{t(isReady ? 'models.ready' : 'models.notReady')}</span>
                 <span className={style.variables}>
                   {shown.map((name) => (
                     <code key={plainText(name)} data-set={isSet(name)}>
-                      <Foreign text={name} inline />
+                      <SafeText text={name} inline />
                       {isSet(name) ? ' ✓' : ''}
                     </code>
                   ))}
@@ -96,12 +96,12 @@ function ModelRow({
   const t = useText()
   const { number, duration } = useFormat()
   const { client } = useHost()
-  const [answer, setAnswer] = useState<Wire<ModelTest>>()
+  const [answer, setAnswer] = useState<FromHost<ModelTest>>()
   const { id, isLanguageModel, contextTokens } = model
   const test = useAction(
     useCallback(async () => {
       setAnswer(undefined)
-      setAnswer(wire(await client.call('models.test', { id })))
+      setAnswer(fromHost(await client.call('models.test', { id })))
     }, [client, id]),
   )
   return (
@@ -132,7 +132,7 @@ function ModelRow({
         <span className={style.whole} role="status">
           <Note tone="ok">
             {t('models.answered', { time: duration(answer.durationMs) })}{' '}
-            <Foreign text={answer.text} maxCharacters={400} />
+            <SafeText text={answer.text} maxCharacters={400} />
             {answer.usage !== undefined && (
               <span className={screen.muted}>
                 {' '}

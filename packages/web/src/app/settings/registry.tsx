@@ -5,8 +5,8 @@ import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign } from '../text/foreign.tsx'
-import { plainText } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plainText } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Field, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { Installation } from './installation.tsx'
@@ -128,23 +128,23 @@ function Page({
           <li key={`${name} ${plainText(server.version)}`}>
             <Link className={`${screen.row} ${style.result}`} href={routes.registryServer.to(name)}>
               <span className={style.resultName}>
-                <Foreign text={server.title ?? server.name} maxCharacters={80} inline />
+                <SafeText text={server.title ?? server.name} maxCharacters={80} inline />
                 {server.title !== undefined && (
                   <span className={style.code}>
-                    <Foreign text={server.name} maxCharacters={120} inline />
+                    <SafeText text={server.name} maxCharacters={120} inline />
                   </span>
                 )}
               </span>
               <span className={`${screen.grow} ${screen.muted}`}>
-                <Foreign text={server.description} maxCharacters={200} inline />
+                <SafeText text={server.description} maxCharacters={200} inline />
               </span>
               <span className={screen.muted}>
-                <Foreign text={server.version} maxCharacters={40} inline />
+                <SafeText text={server.version} maxCharacters={40} inline />
               </span>
               <span className={style.tags}>
                 {server.kinds.map((kind) => (
                   <span key={plainText(kind)} className={style.tag}>
-                    <Foreign text={kind} maxCharacters={40} inline />
+                    <SafeText text={kind} maxCharacters={40} inline />
                   </span>
                 ))}
               </span>
@@ -288,15 +288,15 @@ export function Import(): ReactNode {
                 }}
               />
               <span className={style.resultName}>
-                <Foreign text={entry.name} inline />
+                <SafeText text={entry.name} inline />
                 <span className={style.code}>
-                  <Foreign text={entry.origin} maxCharacters={160} inline />
+                  <SafeText text={entry.origin} maxCharacters={160} inline />
                 </span>
               </span>
             </label>
             <span className={screen.muted}>
               {entry.isKnown && `${t('import.known')} · `}
-              <Foreign text={entry.app} inline />
+              <SafeText text={entry.app} inline />
             </span>
           </li>
         ))}

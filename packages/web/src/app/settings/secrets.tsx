@@ -5,8 +5,8 @@ import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { rich, useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plain, plainText, type Wire } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { type FromHost, plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
 import { Button, Field, uiStyle } from '../ui/ui.tsx'
@@ -83,7 +83,7 @@ type Servers = ReturnType<typeof useTopic<'servers'>>
 /** The values that servers need, by name: inputs of their files, and secrets whose absence made them fail. */
 function missingValuesOf(
   servers: Servers,
-  inputs: Wire<readonly MissingInput[]>,
+  inputs: FromHost<readonly MissingInput[]>,
 ): { name: string; usedBy: readonly string[]; description?: string }[] {
   const fromFixes = [...(servers ?? [])].flatMap(([server, { connection }]) =>
     connection.state === 'failed'
@@ -142,7 +142,7 @@ function SecretRow({
     <li className={screen.row}>
       <span className={`${screen.grow} ${style.secret}`}>
         <span className={style.code}>
-          <Foreign text={foreign(name)} inline />
+          <SafeText text={untrusted(name)} inline />
         </span>
         <span className={screen.muted}>
           {note !== undefined && <strong>{note} </strong>}
@@ -152,7 +152,7 @@ function SecretRow({
           {description !== undefined && (
             <>
               {' · '}
-              <Foreign text={foreign(description)} maxCharacters={200} inline />
+              <SafeText text={untrusted(description)} maxCharacters={200} inline />
             </>
           )}
         </span>

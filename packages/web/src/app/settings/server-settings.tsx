@@ -5,8 +5,8 @@ import { ChangeReview, FileLocation, useChange } from '../config/change.tsx'
 import { useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes, useAddress } from '../routes.ts'
-import { Foreign, HostText } from '../text/foreign.tsx'
-import { foreign, plain, plainText } from '../text/foreign-type.ts'
+import { HostText, SafeText } from '../text/safe-text.tsx'
+import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { StateLamp } from '../ui/state-lamp.tsx'
 import { Badge, Button, Empty, Field, Note, uiStyle } from '../ui/ui.tsx'
@@ -24,7 +24,7 @@ export default function ServerSettings(): ReactNode {
   if (error !== null)
     return (
       <Note tone="info">
-        <HostText text={foreign(error.message)} />
+        <HostText text={untrusted(error.message)} />
       </Note>
     )
   if (data === undefined) return null
@@ -133,10 +133,10 @@ export function FieldTable({
           {fields.map(({ field, value, file, line }) => (
             <tr key={`${field} ${file}`}>
               <td className={style.code}>
-                <Foreign text={foreign(field)} inline />
+                <SafeText text={untrusted(field)} inline />
               </td>
               <td className={style.code}>
-                <Foreign text={foreign(value)} maxCharacters={400} />
+                <SafeText text={untrusted(value)} maxCharacters={400} />
               </td>
               <td>
                 <FileLocation file={file} line={line} />

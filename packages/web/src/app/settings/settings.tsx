@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { useText } from '../i18n/i18n.ts'
 import { routes, type SettingsSection, settingsSections } from '../routes.ts'
 import { loaded } from '../ui/loaded.tsx'
+import { scrollIntoRow } from '../ui/ui.tsx'
 import { Appearance, Folders, Surfaces } from './general.tsx'
 import { Models } from './models.tsx'
 import { Secrets } from './secrets.tsx'
@@ -11,11 +12,6 @@ import style from './settings.module.css'
 const Configuration = loaded(() => import('./configuration.tsx'))
 const RegistrySection = loaded(() => import('./registry.tsx'))
 const ServerSettings = loaded(() => import('./server-settings.tsx'))
-
-/** In a narrow window the links are a row that scrolls. */
-function showLink(link: HTMLAnchorElement | null): void {
-  link?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
-}
 
 /** What the host has and how the page looks, one part at a time. */
 export default function SettingsScreen({ section, name }: { section: string; name?: string }): ReactNode {
@@ -30,7 +26,7 @@ export default function SettingsScreen({ section, name }: { section: string; nam
             href={routes.setting.to(name)}
             className={style.item ?? ''}
             aria-current={name === current ? 'page' : undefined}
-            ref={name === current ? showLink : undefined}
+            ref={name === current ? scrollIntoRow : undefined}
           >
             {t(`settings.${name}`)}
           </Link>

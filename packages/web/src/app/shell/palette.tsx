@@ -16,9 +16,9 @@ import { useText } from '../i18n/i18n.ts'
 import { keyBindings, screens } from '../keys/bindings.ts'
 import { lastCallOf } from '../questions/last-call.ts'
 import { routes } from '../routes.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { type Foreign as ForeignText, foreign, plainText } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
+import { plainText, type UntrustedText, untrusted } from '../text/untrusted-text.ts'
 import { Button, Key } from '../ui/ui.tsx'
 import { useDock } from './dock-state.ts'
 import style from './palette.module.css'
@@ -29,7 +29,7 @@ interface Entry {
   readonly kind: Kind
   /** Identifies the entry in the list of recent ones. */
   readonly key: string
-  readonly name: ForeignText
+  readonly name: UntrustedText
   /** Further texts that the search matches. */
   readonly keywords?: string
   readonly server?: string
@@ -248,7 +248,7 @@ function Finder({
               <ServerBadge name={entry.server} />
             )}
             <span className={style.name}>
-              <Foreign text={entry.name} maxCharacters={120} inline />
+              <SafeText text={entry.name} maxCharacters={120} inline />
             </span>
             <small>
               {t(`palette.${entry.kind}`)}
@@ -324,13 +324,13 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
     const command = (name: string, open: () => void): Entry => ({
       kind: 'act',
       key: `> ${name}`,
-      name: foreign(t(name)),
+      name: untrusted(t(name)),
       open,
     })
     const run = (kind: 'reconnect' | 'examine', server: string): Entry => ({
       kind: 'act',
       key: `> ${kind} ${server}`,
-      name: foreign(t(`palette.${kind}`, { server })),
+      name: untrusted(t(`palette.${kind}`, { server })),
       server,
       open() {
         client.call('runs.start', { request: { kind, server } }).catch(() => {})
@@ -345,7 +345,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
           ({ id, question }): Entry => ({
             kind: 'question',
             key: routes.question.to(id),
-            name: foreign(
+            name: untrusted(
               question.kind === 'approval' && question.cause.tool !== undefined
                 ? t('approval.title', {
                     server: question.cause.server,
@@ -362,7 +362,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
         ({ name, to: path }): Entry => ({
           kind: 'screen',
           key: path,
-          name: foreign(t(name)),
+          name: untrusted(t(name)),
           open: to(path),
         }),
       ),
@@ -370,7 +370,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
         (name): Entry => ({
           kind: 'server',
           key: routes.server.to(name),
-          name: foreign(name),
+          name: untrusted(name),
           server: name,
           open: to(routes.server.to(name)),
         }),
@@ -398,7 +398,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
         return {
           kind: 'prompt',
           key: `/${name}`,
-          name: foreign(`/${name}`),
+          name: untrusted(`/${name}`),
           keywords: plainText(prompt.title ?? prompt.name),
           server,
           open: () => void currentConversation().then((id) => navigate(routes.chat.to(id, name))),

@@ -7,13 +7,13 @@ import { rich, useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Blocks } from '../text/blocks.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
-import { ExactJson, Foreign, JsonTree } from '../text/foreign.tsx'
-import { plainText, type Wire } from '../text/foreign-type.ts'
+import { ExactJson, JsonTree, SafeText } from '../text/safe-text.tsx'
+import { type FromHost, plainText } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 import style from './tasks.module.css'
 
-export type Task = Wire<HostTask>
+export type Task = FromHost<HostTask>
 
 const looks = {
   working: { tone: 'info', Icon: LoaderCircle },
@@ -52,7 +52,7 @@ export function Progress({ task }: { task: Task }): ReactNode {
           aria-label={t('task.progress', { tool: plainText(task.tool) })}
         />
       )}
-      {text !== undefined && <Foreign text={text} maxCharacters={160} inline />}
+      {text !== undefined && <SafeText text={text} maxCharacters={160} inline />}
       {isRunning(task) && !task.followed && <span>{t('task.waits', { server })}</span>}
     </div>
   )
@@ -103,7 +103,7 @@ export function TaskDetail({ task, back }: { task: Task; back: ReactNode }): Rea
     <div className={screen.stack}>
       {back}
       <h2>
-        <bdi>{server}</bdi> <Foreign text={tool} inline />
+        <bdi>{server}</bdi> <SafeText text={tool} inline />
       </h2>
       <div className={screen.bar}>
         <State task={task} />
@@ -123,7 +123,7 @@ export function TaskDetail({ task, back }: { task: Task; back: ReactNode }): Rea
           </>
         )}
         <br />
-        {rich(t, 'task.id', { id: <Foreign text={task.taskId} maxCharacters={200} inline /> })}
+        {rich(t, 'task.id', { id: <SafeText text={task.taskId} maxCharacters={200} inline /> })}
       </p>
       <ExactJson value={args} label={t('task.arguments')} />
       {result.data !== undefined && (

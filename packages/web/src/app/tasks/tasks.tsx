@@ -3,8 +3,8 @@ import { Link } from 'wouter'
 import { useNow, useTopic } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
-import { Foreign } from '../text/foreign.tsx'
-import { plainText } from '../text/foreign-type.ts'
+import { SafeText } from '../text/safe-text.tsx'
+import { plainText } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
 import { Empty, Search, uiStyle } from '../ui/ui.tsx'
 import { isRunning, Progress, State, type Task, TaskActions, TaskDetail } from './task.tsx'
@@ -86,7 +86,7 @@ function TaskRow({ task, isHere }: { task: Task; isHere: boolean }): ReactNode {
         data-task={task.status}
       >
         <Link href={routes.task.to(task.id)} className={style.name ?? ''}>
-          <bdi>{task.server}</bdi> <Foreign text={task.tool} maxCharacters={80} inline />
+          <bdi>{task.server}</bdi> <SafeText text={task.tool} maxCharacters={80} inline />
         </Link>
         <State task={task} />
         <span className={screen.muted}>

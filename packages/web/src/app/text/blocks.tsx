@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { ForeignBox, JsonTree } from './foreign.tsx'
-import { foreign } from './foreign-type.ts'
+import { JsonTree, SafeTextBox } from './safe-text.tsx'
 import style from './text.module.css'
+import { untrusted } from './untrusted-text.ts'
 
 /** Images that browsers draw without running anything in them. */
 const drawable: ReadonlySet<unknown> = new Set([
@@ -47,7 +47,7 @@ export function Blocks({ content, label }: { content: unknown; label: string }):
       )
     return isTextBlock(block) ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
-      <ForeignBox key={n} text={foreign(block.text)} label={name} />
+      <SafeTextBox key={n} text={untrusted(block.text)} label={name} />
     ) : (
       // biome-ignore lint/suspicious/noArrayIndexKey: blocks of one message have no other identity
       <JsonTree key={n} value={block} label={name} />

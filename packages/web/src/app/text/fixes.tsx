@@ -5,9 +5,9 @@ import { Link } from 'wouter'
 import { rich, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Note } from '../ui/ui.tsx'
-import { Foreign, HostText } from './foreign.tsx'
-import { foreign, plain, type Wire, wire } from './foreign-type.ts'
+import { HostText, SafeText } from './safe-text.tsx'
 import style from './text.module.css'
+import { type FromHost, fromHost, plain, untrusted } from './untrusted-text.ts'
 
 /** Fixes that the page of a server already has as buttons. */
 const buttonsOfServer: ReadonlySet<Fix['action']> = new Set(['sign-in', 'approve', 'diagnose'])
@@ -16,7 +16,7 @@ const buttonsOfServer: ReadonlySet<Fix['action']> = new Set(['sign-in', 'approve
  * The suggested fixes of a failure: links within the page, and texts for what is done elsewhere. `page`: the server whose page
  * shows them; fixes that this page has as buttons are omitted.
  */
-export function Fixes({ fixes, page }: { fixes: Wire<readonly Fix[]>; page?: string }): ReactNode {
+export function Fixes({ fixes, page }: { fixes: FromHost<readonly Fix[]>; page?: string }): ReactNode {
   const t = useText()
   const shown = plain<readonly Fix[]>(fixes).filter(
     (fix) => !(buttonsOfServer.has(fix.action) && 'server' in fix && fix.server === page),
@@ -31,7 +31,7 @@ export function Fixes({ fixes, page }: { fixes: Wire<readonly Fix[]>; page?: str
         const id = 'setting' in fix ? `fix.configure.${fix.setting}` : `fix.${action}`
         const parts = Object.entries(values).map(([name, value]) => [
           name,
-          <Foreign key={name} text={foreign(value)} maxCharacters={120} inline />,
+          <SafeText key={name} text={untrusted(value)} maxCharacters={120} inline />,
         ])
         const text = rich(t, id, Object.fromEntries(parts))
         return <li key={key}>{address === undefined ? text : <Link href={address}>{text}</Link>}</li>
@@ -44,8 +44,8 @@ export function Fixes({ fixes, page }: { fixes: Wire<readonly Fix[]>; page?: str
 export function ErrorNote({ error }: { error: Error }): ReactNode {
   return (
     <Note tone="danger" live>
-      <HostText text={foreign(error.message)} />
-      {error instanceof HostError && <Fixes fixes={wire(error.fixes)} />}
+      <HostText text={untrusted(error.message)} />
+      {error instanceof HostError && <Fixes fixes={fromHost(error.fixes)} />}
     </Note>
   )
 }

@@ -1,3 +1,5 @@
+import { wordDiff } from '@jackfield/host/browser'
+
 /** One line of a comparison. Line numbers begin at 1; `skipped` replaces equal lines. */
 export type DiffLine =
   | { readonly kind: 'same'; readonly before: number; readonly after: number; readonly text: string }
@@ -5,27 +7,35 @@ export type DiffLine =
   | { readonly kind: 'added'; readonly after: number; readonly text: string }
   | { readonly kind: 'skipped'; readonly count: number }
 
-/** Maximum lines of each side to compare; longer parts are shown as replaced. */
-const maxComparedLines = 1_500
+/** The first private-use character of the supplementary planes; `wordDiff` compares each of these as one word. */
+const firstSymbol = 0xf0000
+const maxSymbols = 0x10ffff - firstSymbol
 
 /** Compares two texts line by line, with `context` equal lines around each change. */
 export function lineDiff(before: string, after: string, context = 3): DiffLine[] {
-  const [a, b] = [linesOf(before), linesOf(after)]
-  let start = 0
-  while (start < a.length && start < b.length && a[start] === b[start]) start += 1
-  let end = 0
-  while (end < a.length - start && end < b.length - start && a.at(-1 - end) === b.at(-1 - end)) end += 1
-  const lines: DiffLine[] = a
-    .slice(0, start)
-    .map((text, n) => ({ kind: 'same', before: n + 1, after: n + 1, text }))
-  lines.push(...diffLines(a.slice(start, a.length - end), b.slice(start, b.length - end), start))
-  for (let n = end; n > 0; n -= 1)
-    lines.push({
-      kind: 'same',
-      before: a.length - n + 1,
-      after: b.length - n + 1,
-      text: a[a.length - n] ?? '',
-    })
+  const symbols = new Map<string, string>()
+  const texts = new Map<string, string>()
+  const encoded = (text: string): string =>
+    linesOf(text)
+      .map((line) => {
+        // Lines beyond the available symbols share one; no file that is edited here has as many different lines.
+        const symbol = String.fromCodePoint(firstSymbol + Math.min(symbols.size, maxSymbols))
+        const known = symbols.get(line) ?? symbol
+        symbols.set(line, known)
+        texts.set(known, line)
+        return known
+      })
+      .join('')
+  let was = 0
+  let is = 0
+  const lines = wordDiff(encoded(before), encoded(after)).flatMap(({ kind, text }) =>
+    Array.from(text, (symbol): DiffLine => {
+      const line = { text: texts.get(symbol) ?? '' }
+      if (kind === 'removed') return { kind, before: ++was, ...line }
+      if (kind === 'added') return { kind, after: ++is, ...line }
+      return { kind, before: ++was, after: ++is, ...line }
+    }),
+  )
   return collapseUnchanged(lines, context)
 }
 
@@ -35,39 +45,6 @@ function linesOf(text: string): string[] {
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
   return lines
-}
-
-/** Compares lines by their longest common subsequence. */
-function diffLines(a: readonly string[], b: readonly string[], offset: number): DiffLine[] {
-  const lengths = new Uint16Array((a.length + 1) * (b.length + 1) * Number(isComparable(a, b)))
-  const width = b.length + 1
-  const lengthAt = (i: number, j: number): number => lengths[i * width + j] ?? 0
-  if (lengths.length > 0)
-    for (let i = a.length - 1; i >= 0; i -= 1)
-      for (let j = b.length - 1; j >= 0; j -= 1)
-        lengths[i * width + j] =
-          a[i] === b[j] ? lengthAt(i + 1, j + 1) + 1 : Math.max(lengthAt(i + 1, j), lengthAt(i, j + 1))
-  const lines: DiffLine[] = []
-  let [i, j] = [0, 0]
-  while (i < a.length || j < b.length) {
-    const [old, next] = [a[i], b[j]]
-    if (old !== undefined && old === next && (lengths.length > 0 || i === j)) {
-      lines.push({ kind: 'same', before: offset + i + 1, after: offset + j + 1, text: old })
-      i += 1
-      j += 1
-    } else if (old !== undefined && (next === undefined || lengthAt(i + 1, j) >= lengthAt(i, j + 1))) {
-      lines.push({ kind: 'removed', before: offset + i + 1, text: old })
-      i += 1
-    } else {
-      lines.push({ kind: 'added', after: offset + j + 1, text: next ?? '' })
-      j += 1
-    }
-  }
-  return lines
-}
-
-function isComparable(a: readonly string[], b: readonly string[]): boolean {
-  return a.length <= maxComparedLines && b.length <= maxComparedLines
 }
 
 function collapseUnchanged(lines: readonly DiffLine[], context: number): DiffLine[] {

@@ -3,12 +3,12 @@ import { fromMarkdown } from 'mdast-util-from-markdown'
 import { gfmFromMarkdown } from 'mdast-util-gfm'
 import { gfm } from 'micromark-extension-gfm'
 import { memo, type ReactNode, useMemo } from 'react'
-import { Foreign } from './foreign.tsx'
-import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.ts'
+import { SafeText } from './safe-text.tsx'
 import style from './text.module.css'
+import { plainText, type UntrustedText, untrusted } from './untrusted-text.ts'
 
 /** A text of a model as Markdown: HTML in it is shown as text, images and links are shown as addresses and fetch nothing. */
-export default function Markdown({ text }: { text: ForeignText }): ReactNode {
+export default function Markdown({ text }: { text: UntrustedText }): ReactNode {
   const tree = useMemo(
     (): Root => fromMarkdown(plainText(text), { extensions: [gfm()], mdastExtensions: [gfmFromMarkdown()] }),
     [text],
@@ -17,7 +17,7 @@ export default function Markdown({ text }: { text: ForeignText }): ReactNode {
 }
 
 /** A text that grows at its end; only its last block is parsed again. */
-export function GrowingMarkdown({ text }: { text: ForeignText }): ReactNode {
+export function GrowingMarkdown({ text }: { text: UntrustedText }): ReactNode {
   const blocks = blocksOf(plainText(text))
   return blocks.map((block, n) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only added at the end
@@ -26,7 +26,7 @@ export function GrowingMarkdown({ text }: { text: ForeignText }): ReactNode {
 }
 
 const Settled = memo(function Settled({ text }: { text: string }): ReactNode {
-  return <Markdown text={foreign(text)} />
+  return <Markdown text={untrusted(text)} />
 })
 
 /** Splits a text after empty lines outside of code, so that only the last block can change. */
@@ -56,7 +56,7 @@ function children(node: { children: readonly Nodes[] }): ReactNode {
   return node.children.map((child, n) => <Node key={n} node={child} />)
 }
 
-const text = (value: string): ReactNode => <Foreign text={foreign(value)} maxCharacters={200_000} />
+const text = (value: string): ReactNode => <SafeText text={untrusted(value)} maxCharacters={200_000} />
 
 function Node({ node }: { node: Nodes }): ReactNode {
   switch (node.type) {

@@ -1,8 +1,8 @@
 import { Component, type ReactNode } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { Button, Note } from '../ui/ui.tsx'
-import { Foreign } from './foreign.tsx'
-import { foreign } from './foreign-type.ts'
+import { SafeText } from './safe-text.tsx'
+import { untrusted } from './untrusted-text.ts'
 
 interface Failure {
   readonly error?: unknown
@@ -42,7 +42,11 @@ function Failed({ error }: { error: unknown }): ReactNode {
     <Note tone="danger" live>
       <p>{t('part.failed')}</p>
       <p>
-        {isNotLoaded(message) ? t('part.notLoaded') : <Foreign text={foreign(message)} maxCharacters={600} />}
+        {isNotLoaded(message) ? (
+          t('part.notLoaded')
+        ) : (
+          <SafeText text={untrusted(message)} maxCharacters={600} />
+        )}
       </p>
       <Button small onClick={() => location.reload()} data-act="reload">
         {t('gate.reload')}

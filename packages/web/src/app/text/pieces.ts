@@ -94,7 +94,7 @@ export function briefly(input: unknown): string {
   if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
   return Object.entries(input)
     .map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
-    .join('  ')
+    .join(', ')
     .replaceAll('\n', ' ')
 }
 

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { useTopic } from '../data/host.tsx'
 import { Badge } from '../ui/ui.tsx'
-import { plainText } from './foreign-type.ts'
+import { plainText } from './untrusted-text.ts'
 
 /** The badge of a server. It depends on the command line or address, not on the name. */
 export function ServerBadge({ name }: { name: string }): ReactNode {

@@ -1,11 +1,11 @@
 import type { TraceEvent } from '@jackfield/host/browser'
 import type { ReactNode } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { Foreign, HostText } from './foreign.tsx'
-import { foreign } from './foreign-type.ts'
+import { HostText, SafeText } from './safe-text.tsx'
+import { untrusted } from './untrusted-text.ts'
 
 /** Kinds of events whose summary is not written by the host. */
-const foreignKinds: ReadonlySet<TraceEvent['kind']> = new Set([
+const untrustedKinds: ReadonlySet<TraceEvent['kind']> = new Set([
   'wire',
   'http',
   'stderr',
@@ -26,13 +26,13 @@ export function Summary({
   const end = ` of ${server}`
   if (kind === 'call' && summary.endsWith(end))
     return (
-      <Foreign
-        text={foreign(t('activity.call', { tool: summary.slice(0, -end.length), server: server ?? '' }))}
+      <SafeText
+        text={untrusted(t('activity.call', { tool: summary.slice(0, -end.length), server: server ?? '' }))}
         maxCharacters={maxCharacters}
         inline
       />
     )
-  if (kind === 'call' || foreignKinds.has(kind))
-    return <Foreign text={foreign(summary)} maxCharacters={maxCharacters} inline />
-  return <HostText text={foreign(summary)} maxCharacters={maxCharacters} inline />
+  if (kind === 'call' || untrustedKinds.has(kind))
+    return <SafeText text={untrusted(summary)} maxCharacters={maxCharacters} inline />
+  return <HostText text={untrusted(summary)} maxCharacters={maxCharacters} inline />
 }

@@ -239,3 +239,8 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 export { style as uiStyle }
+
+/** Shows the current link of a row of links, which scrolls in a narrow window. */
+export function scrollIntoRow(link: HTMLAnchorElement | null): void {
+  link?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+}

@@ -1,4 +1,4 @@
-import { oneLine } from '../output/sanitize.ts'
+import { oneLine, shellWord } from '../output/sanitize.ts'
 import type { Choice, Prompter } from './prompter.ts'
 
 /** Defers a question to the inbox, where any client can answer it: the last choice of a question. */
@@ -14,9 +14,4 @@ export function laterChoice(id: string, { store }: Pick<Prompter, 'store'>): Cho
 /** The command that answers a question. `store`: its file, if not the default one. */
 export function respondCommand(id: string, store?: string): string {
   return `jackfield respond ${id.slice(0, 8)}${store === undefined ? '' : ` --store ${shellWord(oneLine(store))}`}`
-}
-
-/** A word quoted for a shell. */
-export function shellWord(text: string): string {
-  return /^[\w./:@+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -2,7 +2,7 @@ import type { LibraryEntry, LibraryPrompt } from '@jackfield/host'
 import { channelPair, createHostClient } from '@jackfield/host/client'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { completionTarget, mentionsIn, typeahead } from '../../src/chat/attach.ts'
+import { completionTarget, mentionsIn, typeahead } from '../../src/chat/typeahead.ts'
 
 const prompt = (server: string, name: string, args: [string, boolean][] = []): LibraryPrompt => ({
   server,

@@ -2,9 +2,9 @@ import { wordDiff } from '@jackfield/host/browser'
 import { type ReactNode, useMemo, useState } from 'react'
 import { useFormat, useHostSentence, useText } from '../i18n/i18n.ts'
 import { ScrollBox } from '../ui/ui.tsx'
-import { type Foreign as ForeignText, foreign, plainText } from './foreign-type.ts'
 import { headOf, membersOf, piecesOf } from './pieces.ts'
 import style from './text.module.css'
+import { plainText, type UntrustedText, untrusted } from './untrusted-text.ts'
 
 const defaultMaxCharacters = 20_000
 
@@ -26,12 +26,12 @@ function Pieces({ text }: { text: string }): ReactNode {
  * A text of a server, a model or a file. `maxCharacters`: characters shown until the user expands it; `inline`: within a line or a
  * link, where the rest is only counted.
  */
-export function Foreign({
+export function SafeText({
   text,
   maxCharacters = defaultMaxCharacters,
   inline = false,
 }: {
-  text: ForeignText
+  text: UntrustedText
   maxCharacters?: number
   inline?: boolean
 }): ReactNode {
@@ -40,7 +40,7 @@ export function Foreign({
   const [all, setAll] = useState(false)
   const { head, rest } = headOf(plainText(text), all ? Number.POSITIVE_INFINITY : maxCharacters)
   return (
-    <bdi className={inline ? `${style.foreign} ${style.inline}` : style.foreign}>
+    <bdi className={inline ? `${style.untrusted} ${style.inline}` : style.untrusted}>
       <Pieces text={head} />
       {rest > 0 && inline && `… +${number(rest)}`}
       {rest > 0 && !inline && (
@@ -63,36 +63,36 @@ export function HostText({
   text,
   ...rest
 }: {
-  text: ForeignText
+  text: UntrustedText
   maxCharacters?: number
   inline?: boolean
 }): ReactNode {
   const { sentence, isEnglish } = useHostSentence(plainText(text))
-  const shown = <Foreign text={foreign(sentence)} {...rest} />
+  const shown = <SafeText text={untrusted(sentence)} {...rest} />
   return isEnglish ? <span lang="en">{shown}</span> : shown
 }
 
 /** The name of a browser or terminal, such as `Firefox on lapis`. */
 export function ClientName({ name }: { name: string }): ReactNode {
-  return <Foreign text={foreign(useHostSentence(name).sentence)} inline />
+  return <SafeText text={untrusted(useHostSentence(name).sentence)} inline />
 }
 
-/** A foreign text in the box that marks it as such. */
-export function ForeignBox({ text, label }: { text: ForeignText; label?: string }): ReactNode {
+/** An untrusted text in the box that marks it as such. */
+export function SafeTextBox({ text, label }: { text: UntrustedText; label?: string }): ReactNode {
   return (
     <ScrollBox className={style.box} label={label}>
-      <Foreign text={text} />
+      <SafeText text={text} />
     </ScrollBox>
   )
 }
 
 /** A value as the JSON that is sent. */
 export function ExactJson({ value, label }: { value: unknown; label: string }): ReactNode {
-  const json = useMemo(() => foreign(JSON.stringify(value, null, 2) ?? 'null'), [value])
+  const json = useMemo(() => untrusted(JSON.stringify(value, null, 2) ?? 'null'), [value])
   return (
     <ScrollBox className={style.box} label={label}>
       <pre>
-        <Foreign text={json} />
+        <SafeText text={json} />
       </pre>
     </ScrollBox>
   )
@@ -100,8 +100,8 @@ export function ExactJson({ value, label }: { value: unknown; label: string }): 
 
 /** One value in a line or a box: a text as it is, anything else as JSON. */
 export function Value({ value }: { value: unknown }): ReactNode {
-  if (typeof value === 'string') return <Foreign text={foreign(value)} maxCharacters={2_000} />
-  return <Foreign text={foreign(JSON.stringify(value) ?? '')} maxCharacters={2_000} />
+  if (typeof value === 'string') return <SafeText text={untrusted(value)} maxCharacters={2_000} />
+  return <SafeText text={untrusted(JSON.stringify(value) ?? '')} maxCharacters={2_000} />
 }
 
 const maxMembers = 100
@@ -123,7 +123,7 @@ function Branch({ name, value, open }: { name?: string; value: unknown; open: nu
   const key =
     name === undefined ? null : (
       <span className={style.key}>
-        <Foreign text={foreign(name)} maxCharacters={200} inline />
+        <SafeText text={untrusted(name)} maxCharacters={200} inline />
         {': '}
       </span>
     )
@@ -132,7 +132,7 @@ function Branch({ name, value, open }: { name?: string; value: unknown; open: nu
       <div className={style.leaf}>
         {key}
         <span className={kindClass(value)}>
-          <Foreign text={foreign(JSON.stringify(value) ?? 'null')} maxCharacters={2_000} />
+          <SafeText text={untrusted(JSON.stringify(value) ?? 'null')} maxCharacters={2_000} />
         </span>
       </div>
     )
@@ -172,7 +172,7 @@ export function Diff({ before, after }: { before: string; after: string }): Reac
   const t = useText()
   const pieces = useMemo(() => wordDiff(before, after), [before, after])
   return (
-    <bdi className={style.foreign}>
+    <bdi className={style.untrusted}>
       {pieces.map(({ kind, text }, n) => {
         if (kind === 'same')
           // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text have no other identity

@@ -11,10 +11,15 @@ const writeReasons: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   EIO: 'the device failed, or the terminal is closed',
   EACCES: 'you may not write there',
+  EPERM: 'you may not write there',
+  ENOENT: 'its folder does not exist',
+  ENOTDIR: 'part of its path is a file',
+  EISDIR: 'it is a folder',
 }
 
 /** Why a file cannot be written. */
-export function writeErrorReason(error: Error): string {
+export function writeErrorReason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
   const { message } = error
   const code = 'code' in error ? String(error.code) : ''
   const reason = writeReasons[code]
