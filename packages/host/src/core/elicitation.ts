@@ -60,7 +60,7 @@ export function createElicitationHandler(
             },
             { signal, activity: row.id },
           ),
-        visits: pendingUrls,
+        pending: pendingUrls,
         open,
       })
       const { answer, by, opened } = await ask(params, context.signal)
@@ -105,7 +105,7 @@ interface Answer {
 interface UrlElicitationDeps {
   /** Asks the question; `visit` is set after the URL was accepted. */
   ask(visit: Visit | undefined, signal: AbortSignal): Promise<Answer>
-  visits: PendingUrlElicitations
+  pending: PendingUrlElicitations
   /** Opens a page for the user. Default: their browser. */
   open?: ((url: URL) => Promise<void>) | undefined
 }
@@ -114,10 +114,10 @@ interface UrlElicitationDeps {
  * Asks; if the user agrees to open the page and wants to confirm its end, opens it and asks again until they finished, gave up,
  * or the server reports completion.
  */
-export function urlElicitation({ ask, visits, open = openInBrowser }: UrlElicitationDeps) {
+export function urlElicitation({ ask, pending, open = openInBrowser }: UrlElicitationDeps) {
   return async (params: ElicitParams, signal: AbortSignal): Promise<Answer & { opened: number }> => {
     if (params.mode !== 'url') return { ...(await ask(undefined, signal)), opened: 0 }
-    const { completed, end } = visits.begin(params.elicitationId)
+    const { completed, end } = pending.begin(params.elicitationId)
     let opened = 0
     try {
       let answered = await ask(undefined, signal)

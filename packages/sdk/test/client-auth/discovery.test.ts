@@ -211,14 +211,27 @@ describe('the authorization server', () => {
     expect(page?.searchParams.get('resource')).toBe(one.url)
   })
 
-  it('is said to be missing if the server has no endpoint for a registration either', async () => {
-    const one = await protectedServer()
-    one.resource = undefined
-    await expect(open(one, person().auth)).rejects.toMatchObject({
-      code: 'UNAUTHORIZED',
-      message: expect.stringContaining('requires a token, and names no authorization server that issues one'),
-    })
-  })
+  it.each([
+    [404, '', 'requires a token, and names no authorization server that issues one'],
+    [405, '', 'requires a token, and names no authorization server that issues one'],
+    [401, 'No token', 'requires a token, and names no authorization server that issues one'],
+    [403, '{"message":"no"}', 'requires a token, and names no authorization server that issues one'],
+    [403, '{"error":"access_denied"}', 'refused to register this client'],
+  ])(
+    'is said to be missing if the server has no endpoint for a registration either: %i %s',
+    async (status, body, message) => {
+      const one = await protectedServer()
+      one.resource = undefined
+      const { auth } = person({
+        fetch: (url, init) =>
+          url.pathname === '/register' ? Promise.resolve(new Response(body, { status })) : fetch(url, init),
+      })
+      await expect(open(one, auth)).rejects.toMatchObject({
+        code: 'UNAUTHORIZED',
+        message: expect.stringContaining(message),
+      })
+    },
+  )
 
   it('is the one this client is registered with, of several', async () => {
     const one = await protectedServer()

@@ -111,7 +111,7 @@ async function requestRegistration(request: RegistrationRequest): Promise<Regist
   const headers = { 'content-type': 'application/json', accept: 'application/json' }
   const init = { body: JSON.stringify(body), headers }
   const response = await network.post(new URL(endpoint), init, signal)
-  if (response.status === 404 && request.server.presumed) {
+  if (request.server.presumed && (await isNoEndpoint(response.clone()))) {
     throw authError(
       `${issuer} requires a token, and names no authorization server that issues one. Configure a token in "headers"`,
       { issuer, missing: 'authorizationServer' satisfies MissingForLogin },
@@ -139,6 +139,12 @@ async function requestRegistration(request: RegistrationRequest): Promise<Regist
       typeof end === 'number' &&
       end > 0 && { secretEndsAt: Math.min(end * 1_000, maxDateMs) }),
   }
+}
+
+/** Whether a presumed endpoint does not exist: a server that refuses every request has no error of OAuth for it. */
+async function isNoEndpoint(response: Response): Promise<boolean> {
+  if (![401, 403, 404, 405].includes(response.status)) return false
+  return response.status === 404 || typeof parseObject(await response.text())['error'] !== 'string'
 }
 
 function keyOf(issuer: string): string {

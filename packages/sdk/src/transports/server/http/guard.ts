@@ -68,13 +68,13 @@ export class Guard {
         : this.#allowsOrigin(origin)
     return isAllowed
       ? undefined
-      : 'Forbidden: pages of this Origin may not use this server (see allowedOrigins)'
+      : 'Forbidden: pages of this Origin may not use this server. Its operator can add the Origin to the allowed origins'
   }
 
   /** As `refusal`, for documents that every origin may read. */
   hostRefusal({ host }: HttpRequest): string | undefined {
     if (host !== undefined && (host === this.#lastHost || this.#allowsHost(host))) return undefined
-    return 'Forbidden: the Host header is not one this server answers to (see allowedHosts)'
+    return 'Forbidden: the Host header is not one this server answers to. Its operator can add the host to the allowed hosts'
   }
 
   /** CORS headers for allowed origins. Loopback origins have to be listed for them. */
