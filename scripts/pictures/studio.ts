@@ -73,7 +73,7 @@ const atPrompt = /(?:^|\n)\$\s*$/
 /** Resets the home and returns what a scene needs. `keep` is called with every picture. */
 export function openStudio(home: string, keep: (name: string, svg: string) => void): Studio {
   const work = join(home, 'trip')
-  rmSync(home, { recursive: true, force: true })
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
   for (const folder of ['.config/jackfield', 'bin', 'servers', 'trip']) {
     mkdirSync(join(home, folder), { recursive: true })
   }
