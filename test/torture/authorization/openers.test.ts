@@ -144,7 +144,7 @@ async function directly(text: string): Promise<boolean> {
 /** Opens it as a URL elicitation that the user accepts. */
 async function elicited(text: string): Promise<boolean> {
   const ask = urlElicitation({
-    visits: new PendingUrlElicitations(),
+    pending: new PendingUrlElicitations(),
     ask: async (going) => ({
       answer: going === undefined ? { action: 'accept', visit: 'open' } : { action: 'accept' },
       by: 'a person',
