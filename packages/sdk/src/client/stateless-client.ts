@@ -170,7 +170,9 @@ function subscribe(
         retryMs = retryAfterOf(error)
         if (acknowledged === undefined) {
           const isTransient = isGatewayFailure(error) && (retryMs ?? 0) < timeoutMs
-          if (!signal.aborted && (!isTransient || ++refusals > maxRefusals)) throw error
+          // The end of the connection itself has another error.
+          const isStopped = signal.aborted && error instanceof McpError && error.code === 'CANCELLED'
+          if (!isStopped && (!isTransient || ++refusals > maxRefusals)) throw error
         } else if (signal.aborted || error instanceof RpcError) return
       }
       // A server that acknowledges and closes at once counts as failing.
