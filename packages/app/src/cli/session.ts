@@ -420,8 +420,8 @@ export async function startServers(
         `Waiting for ${slow.map(({ name }) => oneLine(name)).join(', ')} to start. Ctrl+C ends this.`,
       )
   }
-  const timer = setTimeout(() => void noteSlow().catch(() => {}), slowStartMs)
-  if (stderr.isTTY !== true) clearTimeout(timer)
+  const timer =
+    stderr.isTTY === true ? setTimeout(() => void noteSlow().catch(() => {}), slowStartMs) : undefined
   try {
     await client.call('servers.start', servers === undefined ? {} : { servers: [...servers] }, { signal })
   } finally {

@@ -17,7 +17,7 @@ import type { Trace } from '../log/trace/trace.ts'
 import type { Sampling } from '../models/sampling/deps.ts'
 import { ServerConnection } from '../servers/connections/connection.ts'
 import { isUp } from '../servers/connections/states.ts'
-import { mayDownload } from '../servers/launch/command-scan.ts'
+import { downloadTimeoutMs, mayDownload } from '../servers/launch/command-scan.ts'
 import type { Launch, Redaction } from '../servers/launch/launch.ts'
 import type { Logins } from '../servers/login/logins.ts'
 import type { Roots } from '../servers/roots/roots.ts'
@@ -120,7 +120,7 @@ export class ConnectionFactory {
       connectTimeoutMs:
         config.connectTimeoutMs ??
         options.connectTimeoutMs ??
-        (mayDownload(config) ? defaults.downloadTimeoutMs : defaults.connectTimeoutMs),
+        (mayDownload(config) ? downloadTimeoutMs : defaults.connectTimeoutMs),
       lists: options.connect?.lists,
       follow: options.connect?.follow,
       client: this.#client(name, answers),

@@ -104,8 +104,6 @@ export class HostEvents {
 /** Defaults of a host's options. */
 export const defaults = {
   connectTimeoutMs: 8_000,
-  /** For a program that its command may have to download first. */
-  downloadTimeoutMs: 60_000,
   callTimeoutMs: 60_000,
   idlePingMs: 60_000,
   info: { name: 'jackfield', version: '0.1.0', title: 'Jackfield' },

@@ -23,7 +23,7 @@ import type {
   StdioServerConfig,
 } from '../../types/index.ts'
 import { allKinds, refreshLists } from '../connections/lists.ts'
-import { mayDownload } from '../launch/command-scan.ts'
+import { downloadTimeoutMs, mayDownload } from '../launch/command-scan.ts'
 import type { Login } from '../login/login.ts'
 import { SignInNeeded } from '../login/sign-in-needed.ts'
 import { fetchIn, shownProxy } from '../network/fetch.ts'
@@ -54,7 +54,6 @@ interface DiagnoseOptions {
 }
 
 const defaultConnectTimeoutMs = 15_000
-const downloadTimeoutMs = 60_000
 const listTimeoutMs = 10_000
 const maxOutputChars = 4_096
 

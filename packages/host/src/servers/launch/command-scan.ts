@@ -367,6 +367,9 @@ export function runsPackage(command: string, args: readonly string[]): boolean {
   return program === 'dnx' || packageIndex(program, args) !== undefined
 }
 
+/** Milliseconds within which a server must be connected whose program may be downloaded first. */
+export const downloadTimeoutMs = 60_000
+
 /** Whether starting a server may first download its program: a package, or an image of a container. */
 export function mayDownload(config: ServerConfig): boolean {
   if (!('command' in config)) return false
