@@ -41,6 +41,7 @@ export { isSwitchedOn } from './models/agent/tool-switches.ts'
 export { type AiLanguageModel, type AiModelOptions, aiModel } from './models/ai-model.ts'
 export { commentText, memberName, quoted, schemaType } from './models/code/schema-type.ts'
 export {
+  type EnvironmentModelOptions,
   type FoundOllama,
   findOllama,
   type ModelEnvironment,
@@ -49,7 +50,6 @@ export {
 export { nearNames } from './models/listed-models.ts'
 export type { MediaKind, MediaSupport } from './models/media.ts'
 export { ModelError, type ModelErrorKind, type ModelSettings } from './models/model-error.ts'
-export { offlineModel } from './models/offline/model.ts'
 export { scriptModel } from './models/script.ts'
 export { type Bundle, type BundleOptions, readBundle, removeBundle } from './servers/install/bundle.ts'
 export { planForServer, planFrom } from './servers/install/plan.ts'

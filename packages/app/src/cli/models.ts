@@ -1,4 +1,5 @@
-import { findOllama, type Model, modelsFromEnvironment, offlineModel } from '@jackfield/host'
+import { findOllama, type Model, modelsFromEnvironment } from '@jackfield/host'
+import { offlineModel } from '@jackfield/server-travel/planner'
 import { usageError } from './exit.ts'
 
 /**
@@ -21,7 +22,7 @@ export function modelsInUse(
   try {
     const [first = offlineModel, ...rest] = modelsFromEnvironment(
       { ...env, JACKFIELD_MODEL: requested },
-      setting,
+      { setting, offline: offlineModel },
     )
     const others = [...configured.flatMap((id) => modelNamed(env, id)), ...rest]
     const known = new Map(others.map((model) => [model.id, model]))
@@ -49,7 +50,7 @@ export async function conversationModels(
 /** The model with this id, if any. */
 export function modelNamed(env: NodeJS.ProcessEnv, id: string): Model[] {
   try {
-    return modelsFromEnvironment({ ...env, JACKFIELD_MODEL: id }).slice(0, 1)
+    return modelsFromEnvironment({ ...env, JACKFIELD_MODEL: id }, { offline: offlineModel }).slice(0, 1)
   } catch {
     return []
   }

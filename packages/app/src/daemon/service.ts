@@ -5,10 +5,10 @@ import {
   type LayeredConfig,
   type Model,
   machineVariables,
-  offlineModel,
   type ServerConfig,
 } from '@jackfield/host'
 import { HostService, type HostServiceOptions } from '@jackfield/host/service'
+import { offlineModel } from '@jackfield/server-travel/planner'
 import type { Io } from '../cli/io.ts'
 import { conversationModels, modelNamed } from '../cli/models.ts'
 import { registryOptions } from '../cli/registry.ts'

@@ -10,7 +10,6 @@ import {
   ollamaMedia,
   openaiMedia,
 } from './media.ts'
-import { offlineModel } from './offline/model.ts'
 import { providerFetch } from './provider-fetch.ts'
 import { scriptModel } from './script.ts'
 
@@ -23,13 +22,23 @@ interface Provider {
   create(model: string): Model
 }
 
+/** Settings of `modelsFromEnvironment`. */
+export interface EnvironmentModelOptions {
+  /** The source of the selection, named in errors: a variable, or an option such as `--model`. Default `JACKFIELD_MODEL`. */
+  setting?: string
+  /** The model that `offline` selects; otherwise it comes last. Without it, `offline` is not a model. */
+  offline?: Model
+}
+
 /**
- * The models with keys or addresses in the environment, preferred first, the offline planner last.
- * `JACKFIELD_MODEL=provider/model` (or `offline`, or `script:file.json`) selects one; providers are `anthropic`, `openai`,
- * `google`, `compatible` and `ollama`. Throws an Error that names the missing variable if the selected model is unavailable, and
- * `setting` (default `JACKFIELD_MODEL`, or an option such as `--model`) as its source.
+ * The models with keys or addresses in the environment, preferred first. `JACKFIELD_MODEL=provider/model` (or `offline`, or
+ * `script:file.json`) selects one; providers are `anthropic`, `openai`, `google`, `compatible` and `ollama`.
+ * @throws Error that names the missing variable if the selected model is unavailable
  */
-export function modelsFromEnvironment(env: ModelEnvironment, setting: string = 'JACKFIELD_MODEL'): Model[] {
+export function modelsFromEnvironment(
+  env: ModelEnvironment,
+  { setting = 'JACKFIELD_MODEL', offline }: EnvironmentModelOptions = {},
+): Model[] {
   const providers = new Map<string, Provider>()
   for (const [name, provider] of [
     ['anthropic', anthropic(env)],
@@ -50,18 +59,25 @@ export function modelsFromEnvironment(env: ModelEnvironment, setting: string = '
       )
     }
   }
-  if (selectedModel === undefined) return [...models, offlineModel]
-  if (selectedModel === 'offline') return [offlineModel, ...models]
+  const last = offline === undefined ? [] : [offline]
+  if (selectedModel === undefined) return [...models, ...last]
+  if (selectedModel === 'offline' && offline !== undefined) return [offline, ...models]
   if (selectedModel.startsWith('script:'))
-    return [scriptModel(selectedModel.slice('script:'.length)), ...models, offlineModel]
-  const chosen = chooseModel(selectedModel, providers, setting)
-  return [chosen, ...models.filter((model) => model.id !== chosen.id), offlineModel]
+    return [scriptModel(selectedModel.slice('script:'.length)), ...models, ...last]
+  const names = [
+    ...providerVariables.map(({ provider }) => provider),
+    ...(offline === undefined ? [] : ['offline']),
+  ]
+  const chosen = chooseModel(selectedModel, providers, setting, names)
+  return [chosen, ...models.filter((model) => model.id !== chosen.id), ...last]
 }
 
+/** `names`: what the part before the slash may be. */
 function chooseModel(
   selectedModel: string,
   providers: ReadonlyMap<string, Provider>,
   setting: string,
+  names: readonly string[],
 ): Model {
   const slash = selectedModel.indexOf('/')
   const name = slash === -1 ? selectedModel : selectedModel.slice(0, slash)
@@ -70,11 +86,10 @@ function chooseModel(
   if (provider === undefined) {
     const known = providerVariables.find((one) => one.provider === name)
     if (known === undefined) {
-      const providersText = `Providers are ${providerVariables.map((one) => one.provider).join(', ')}, and offline.`
-      const suggestion = suggestedModel(name, selectedModel)
+      const suggestion = suggestedModel(name, selectedModel, names)
       const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`
       throw new Error(
-        `${settingText(selectedModel)}: there is no provider "${name}".${hint} ${providersText}`,
+        `${settingText(selectedModel)}: there is no provider "${name}".${hint} Providers are ${names.slice(0, -1).join(', ')} and ${names.at(-1)}.`,
       )
     }
     throw new Error(
@@ -97,10 +112,10 @@ const modelNamePatterns: readonly (readonly [RegExp, provider: string])[] = [
   [/^gem(?:ini|ma)/i, 'google'],
 ]
 
-function suggestedModel(name: string, selectedModel: string): string | undefined {
+function suggestedModel(name: string, selectedModel: string, names: readonly string[]): string | undefined {
   const namePattern = modelNamePatterns.find(([pattern]) => pattern.test(selectedModel))
   if (namePattern !== undefined && !selectedModel.includes('/')) return `${namePattern[1]}/${selectedModel}`
-  const [nearestName] = nearNames(name, [...providerVariables.map((one) => one.provider), 'offline'])
+  const [nearestName] = nearNames(name, names)
   return nearestName === undefined ? undefined : `${nearestName}${selectedModel.slice(name.length)}`
 }
 

@@ -30,7 +30,7 @@ import type { Fault } from './frames.ts'
 export interface ModelRow {
   /** As in `Model`: `provider/model`, `offline`. */
   readonly id: string
-  /** False for the offline planner. */
+  /** False for a program that answers by rules. */
   readonly isLanguageModel: boolean
   /** Tokens of request and response together; null if unknown. */
   readonly contextTokens: number | null

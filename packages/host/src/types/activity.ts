@@ -134,7 +134,7 @@ export type HostEvent =
   | { type: 'question'; item: InboxItem; rows: readonly number[] }
   /** A question was deferred: no surface shows it. `rows`: its activity row and the rows that caused it. */
   | { type: 'later'; item: InboxItem; rows: readonly number[] }
-  /** The built-in offline planner answered a server's sampling request without a review; `model` is its id. */
+  /** An offline model answered a server's sampling request without a review; `model` is its id. */
   | { type: 'sampling'; server: string; model: string }
   /** A server reported that a watched resource changed. */
   | { type: 'resource-updated'; server: string; uri: string }

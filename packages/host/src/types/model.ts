@@ -1,11 +1,16 @@
 import type { CreateMessageParams, CreateMessageResult, Tool } from '@jackfield/sdk'
 
-/** A language model, or the offline planner. */
+/** A language model, or a program that answers by rules. */
 export interface Model {
   /** The id in options and configurations: `anthropic/claude-…`, `offline`. */
   readonly id: string
-  /** False for the offline planner. */
+  /** False for a program that answers by rules. */
   readonly isLanguageModel: boolean
+  /**
+   * True if it runs in this process, costs nothing and involves no third party: it then answers sampling requests of servers
+   * without a review, unless `SamplingSettings.reviewOffline` is set. Default false.
+   */
+  readonly isOffline?: boolean
   /** Tokens that fit into one request and its reply, where known. */
   readonly contextTokens?: number
   /**

@@ -89,8 +89,8 @@ export interface SamplingSettings {
     >
   >
   /**
-   * Whether results of the built-in offline planner are also reviewed. It is free and runs in this process, so by
-   * default the user is only notified (event `sampling`). Default false.
+   * Whether requests to an offline model (`Model.isOffline`) and their results are also reviewed. By default the user is only
+   * notified (event `sampling`). Default false.
    */
   reviewOffline?: boolean
   /** Additional redaction rules, or built-in ones that are switched off. */

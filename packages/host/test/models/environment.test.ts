@@ -1,15 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { modelsFromEnvironment } from '../../src/models/environment.ts'
+import { scripted } from '../fixtures/hosts.ts'
 
-const ids = (env: Record<string, string>): string[] => modelsFromEnvironment(env).map((model) => model.id)
+const offline = scripted('offline')
+const ids = (env: Record<string, string>): string[] =>
+  modelsFromEnvironment(env, { offline }).map((model) => model.id)
 
 describe('models from the environment', () => {
-  test('without any key there is only the offline planner', () => {
+  test('without any key there is only the offline model, if the program has one', () => {
     expect(ids({})).toEqual(['offline'])
-    expect(modelsFromEnvironment({})[0]?.isLanguageModel).toBe(false)
+    expect(modelsFromEnvironment({})).toEqual([])
+    expect(() => modelsFromEnvironment({ JACKFIELD_MODEL: 'offline' })).toThrow(/no provider "offline"/)
   })
 
-  test('each key adds its provider with a default model, and the offline planner is last', () => {
+  test('each key adds its provider with a default model, and the offline model is last', () => {
     expect(
       ids({ OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', GEMINI_API_KEY: 'c', OLLAMA_HOST: 'd' }),
     ).toEqual([

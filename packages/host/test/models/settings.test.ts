@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { nowhere } from '../../../../test/setup/ports.ts'
 import { modelsFromEnvironment } from '../../src/models/environment.ts'
+import { scripted } from '../fixtures/hosts.ts'
 import { firstModel, request } from './asked-models.ts'
 import { type Answer, chat, provider } from './provider.ts'
 
@@ -136,7 +137,10 @@ describe('failures name the variable that was used', () => {
 
 describe('an unavailable selection', () => {
   const choose = (wanted: string, setting?: string) => () =>
-    modelsFromEnvironment({ ANTHROPIC_API_KEY: 'b', JACKFIELD_MODEL: wanted }, setting)
+    modelsFromEnvironment(
+      { ANTHROPIC_API_KEY: 'b', JACKFIELD_MODEL: wanted },
+      { offline: scripted('offline'), ...(setting !== undefined && { setting }) },
+    )
 
   test.each([
     ['mistral/large', '--model mistral/large: there is no provider "mistral"'],

@@ -1,7 +1,6 @@
 import type { CreateMessageParams } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
 import { createConversation } from '../../src/models/agent/index.ts'
-import { offlineModel } from '../../src/models/offline/model.ts'
 import { returned, scripted, textOf, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { agreeing, eras, hostIn, request, sample } from './support.ts'
@@ -212,14 +211,15 @@ describe.each(eras)('sampling (%s)', (era) => {
   })
 })
 
-describe.each(eras)('the built-in offline planner (%s)', (era) => {
+describe.each(eras)('an offline model (%s)', (era) => {
+  const offlineModel = { ...scripted('offline'), isLanguageModel: false, isOffline: true }
   const asks = { ...request, stopSequences: [] }
 
   it('answers a server without a review; the event and the log name it', async () => {
     const surface = agreeing()
     const host = await hostIn(era, { surface, models: [offlineModel] })
     expect(returned(await sample(host, asks))).toMatchObject({
-      answer: { model: 'jackfield-offline-planner' },
+      answer: { model: 'offline' },
     })
     expect(surface.asked).toEqual([])
     expect(host.events.filter(({ type }) => type === 'sampling')).toEqual([
@@ -239,7 +239,7 @@ describe.each(eras)('the built-in offline planner (%s)', (era) => {
     const alone = await hostIn(era, { models: [offlineModel] })
     expect(returned(await sample(alone, asks))).toMatchObject({ answer: { role: 'assistant' } })
     const other = await hostIn(era, { models: [offlineModel, scripted('test/one')] })
-    expect(textOf(await sample(other, asks))).not.toContain('jackfield-offline-planner')
+    expect(textOf(await sample(other, asks))).not.toContain('offline')
   })
 
   it.each([{ reviewOffline: true }, { servers: { s: { reviewOffline: true } } }])(

@@ -27,7 +27,7 @@ const inputShare = 0.75
  *
  * with each trait from 0 to 1, and then the configured order. `cost` is 1 for the cheapest and 0 for the most expensive model if
  * every model has a price in one currency, else a rough rank by family, as are traits that are not configured. Models with too
- * small a context come last. The offline planner comes after every language model, unless it is configured first: then they come
+ * small a context come last. An offline model comes after every language model, unless it is configured first: then they come
  * after it.
  * @throws McpError 'INVALID' if there is no model
  */

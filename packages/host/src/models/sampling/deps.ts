@@ -15,7 +15,6 @@ import type {
   SamplingSettings,
   SamplingStage,
 } from '../../types/index.ts'
-import { offlineModel } from '../offline/model.ts'
 
 /** Dependencies of sampling. */
 export interface SamplingDeps {
@@ -86,16 +85,13 @@ export async function runStep<T>(
   }
 }
 
-/**
- * Whether a model answers without a review: only the built-in offline planner itself, which needs no network, costs nothing and
- * involves no third party. Another model with that id does not qualify.
- */
+/** Whether a model answers without a review: one that needs no network, costs nothing and involves no third party. */
 export function skipsReview(
   server: string,
   model: Model | undefined,
   { settings }: Pick<SamplingDeps, 'settings'>,
 ): boolean {
-  return model === offlineModel && !reviewsOffline(server, settings)
+  return model?.isOffline === true && !reviewsOffline(server, settings)
 }
 
 function reviewsOffline(server: string, { reviewOffline = false, servers }: SamplingSettings): boolean {

@@ -31,7 +31,7 @@ export interface ReviewedRequest {
   context: SamplingContext | undefined
 }
 
-/** Lets the user review and edit a server's request, unless a grant or the offline planner makes that unnecessary. */
+/** Lets the user review and edit a server's request, unless a grant or an offline model makes that unnecessary. */
 export async function reviewRequest(
   requestParams: CreateMessageParams,
   choice: ModelChoice,
@@ -47,7 +47,7 @@ export async function reviewRequest(
     const detail = { passing: { by: 'offline' }, model: choice.model, ...ignoredContext(context) }
     noteSkippedReview(
       'request',
-      `The offline planner answers ${server} without a review`,
+      `An offline model answers ${server} without a review`,
       detail,
       sampling,
       deps,
@@ -179,7 +179,7 @@ export interface Candidates {
 }
 
 /**
- * Lets the user review and edit the result, unless a grant or the offline planner makes that unnecessary. A response that was
+ * Lets the user review and edit the result, unless a grant or an offline model makes that unnecessary. A response that was
  * generated again is always reviewed, beside those before it.
  */
 export async function reviewResult(
@@ -199,7 +199,7 @@ export async function reviewResult(
     const detail = { passing: { by: 'offline' }, result }
     noteSkippedReview(
       'result',
-      `The offline planner answered ${server} without a review`,
+      `An offline model answered ${server} without a review`,
       detail,
       sampling,
       deps,

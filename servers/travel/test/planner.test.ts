@@ -1,10 +1,10 @@
+import type { ModelReply, ModelRequest } from '@jackfield/host'
 import type { SamplingMessage, ToolUseContent } from '@jackfield/sdk'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { cpuMsOf } from '../../../../test/setup/cpu.ts'
-import { offlineModel } from '../../src/models/offline/model.ts'
-import { readTrip } from '../../src/models/offline/trip.ts'
-import type { ModelReply, ModelRequest } from '../../src/types/index.ts'
+import { cpuMsOf } from '../../../test/setup/cpu.ts'
+import { offlineModel } from '../src/planner/model.ts'
+import { readTrip } from '../src/planner/trip.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: new Date('2026-11-21T12:00:00Z') })

@@ -1,8 +1,6 @@
-import type { SamplingContent, SamplingMessage } from '@jackfield/sdk'
-import { defined } from '@jackfield/sdk/internal'
-import { parsed, valueAt } from '../../shared/json.ts'
-import type { ModelRequest } from '../../types/index.ts'
-import { blocksOf, blockText } from '../messages.ts'
+import type { ModelRequest } from '@jackfield/host'
+import type { ContentBlock, SamplingContent, SamplingMessage } from '@jackfield/sdk'
+import { defined, readJson } from '@jackfield/sdk/internal'
 import { addDays, isoDay } from './dates.ts'
 import { readTrip, type Trip } from './trip.ts'
 
@@ -379,7 +377,7 @@ function callsSince(messages: readonly SamplingMessage[], from: number): Complet
       if (block.type !== 'tool_result') continue
       const call = callsById.get(block.toolUseId)
       if (call === undefined) continue
-      const texts = block.content.map((one) => blockText(one, 'the offline planner takes text only'))
+      const texts = block.content.map(textOf)
       done.push({
         ...call,
         text: texts.join('\n'),
@@ -398,17 +396,36 @@ function baseName(name: string): string {
   return separator === -1 ? name : name.slice(separator + 2)
 }
 
+/** The content of a message as a list. */
+export function blocksOf(content: SamplingMessage['content']): SamplingContent[] {
+  return Array.isArray(content) ? content : [content]
+}
+
+/** The text of a content block; empty for media and links. */
+function textOf(block: ContentBlock): string {
+  if (block.type === 'text') return block.text
+  return block.type === 'resource' && 'text' in block.resource ? block.resource.text : ''
+}
+
 /** The last text that is a JSON object or array. */
 function jsonIn(texts: readonly string[]): unknown {
   for (const text of texts.toReversed()) {
-    const value = /^\s*[[{]/.test(text) ? parsed(text) : undefined
-    if (value !== undefined) return value
+    if (!/^\s*[[{]/.test(text)) continue
+    try {
+      return readJson(text)
+    } catch {
+      // Text that only begins like JSON.
+    }
   }
   return undefined
 }
 
 /** The text at a path in a value. */
 function textAt(value: unknown, ...path: (string | number)[]): string | undefined {
-  const member = valueAt(value, path)
+  let member = value
+  for (const step of path) {
+    if (typeof member !== 'object' || member === null || !Object.hasOwn(member, step)) return undefined
+    member = Reflect.get(member, step)
+  }
   return typeof member === 'string' ? member : typeof member === 'number' ? String(member) : undefined
 }

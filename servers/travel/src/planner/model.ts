@@ -1,8 +1,7 @@
+import type { Model, ModelReply, ModelRequest } from '@jackfield/host'
 import type { SamplingContent } from '@jackfield/sdk'
-import type { Model, ModelReply, ModelRequest } from '../../types/index.ts'
-import { blocksOf } from '../messages.ts'
 import { addDays, isoDay } from './dates.ts'
-import { canPlan, planTrip } from './planner.ts'
+import { blocksOf, canPlan, planTrip } from './planner.ts'
 
 const notice = '[offline planner — not a language model]'
 /** In the same turn, after the full notice. */
@@ -12,12 +11,13 @@ const shortNotice = '[offline planner]'
 const charactersPerToken = 3
 
 /**
- * A rule-based planner for use without a language model: it plans and books trips with a travel server's tools, ranks flights
- * that a server lists, and declines everything else. Every reply states that it comes from the offline planner.
+ * A rule-based planner for use without a language model: it plans and books trips with the tools of the travel server, ranks
+ * flights that a server lists, and declines everything else. Every reply states that it comes from the offline planner.
  */
 export const offlineModel: Model = {
   id: 'offline',
   isLanguageModel: false,
+  isOffline: true,
   async generate(request): Promise<ModelReply> {
     request.signal?.throwIfAborted()
     const reply = fit(answer(request), request)
