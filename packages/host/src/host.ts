@@ -193,6 +193,7 @@ class LiveHost implements Host {
       store: this.#store,
       redact: (v) => this.#redaction.value(v),
       added: (id, from, entries) => this.#events.emit({ type: 'conversation', id, from, entries }),
+      removed: (id) => this.endConversation(id),
     })
     this.logins = new Logins({
       store: options.credentials,

@@ -14,12 +14,16 @@ interface SkippedReview {
   id?: string
 }
 
+/** Maximum grants for conversations; beyond that the oldest is dropped, and its review is asked for again. */
+const maxConversationGrants = 1_000
+
 /** Skipped reviews. Lasting grants belong to a server's identity, not to its name. */
 export class SamplingGrants {
   readonly #table: SamplingTable
   readonly #settings: SamplingSettings
   readonly #identityOf: (server: string) => string | undefined
-  readonly #conversationGrants: GrantEntry[] = []
+  /** Oldest first. */
+  #conversationGrants: GrantEntry[] = []
 
   constructor(
     table: SamplingTable,
@@ -65,6 +69,12 @@ export class SamplingGrants {
     }
     const within = conversation === undefined ? {} : { within: conversation }
     this.#conversationGrants.push({ identity, grant: { id, server, stage, scope, ...within, at } })
+    if (this.#conversationGrants.length > maxConversationGrants) this.#conversationGrants.shift()
+  }
+
+  /** Removes the grants of a conversation that ended. */
+  endConversation(conversation: string): void {
+    this.#conversationGrants = this.#conversationGrants.filter(({ grant }) => grant.within !== conversation)
   }
 
   /** Those of the configuration first, then the user's grants, oldest first. */

@@ -165,7 +165,10 @@ export function createSampling(deps: SamplingDeps): Sampling {
       (models.every((model) => skipsReview(server, model, deps)) ||
         ((questions.canAsk('sampling-request') || hasLastingGrant(server, 'request')) &&
           (questions.canAsk('sampling-result') || hasLastingGrant(server, 'result')))),
-    endConversation: (conversation) => void conversationModels.delete(conversation),
+    endConversation(conversation) {
+      conversationModels.delete(conversation)
+      grants.endConversation(conversation)
+    },
     service: {
       ...createService(stepDeps),
       setModel(conversation, model) {
