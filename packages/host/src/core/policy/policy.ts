@@ -13,7 +13,7 @@ import type {
   Remember,
   Verdict,
 } from '../../types/index.ts'
-import { type GrantSubject, type Grants, grantKey } from './grants.ts'
+import { type GrantSubject, type Grants, grantKey, isOfUnknownUser } from './grants.ts'
 import { matches, type RuleSubject, strictest } from './rules.ts'
 
 /** The call to decide on. */
@@ -63,6 +63,8 @@ export interface Policy {
   noteLabels(conversation: string | undefined, server: string, labels: readonly string[]): void
 }
 
+/** Shortest first. */
+const scopes: readonly GrantScope[] = ['conversation', 'workspace', 'always']
 const userAuthor = 'the person'
 const defaultAuthor = 'Jackfield'
 
@@ -151,9 +153,15 @@ export function createPolicy(options: {
       const denial = matchingGrants.find(({ verdict }) => verdict === 'deny')
       if (denial !== undefined) return ruling(remembered(denial))
       if (decision.verdict === 'allow') return ruling(decision)
-      const scopes = mustAsk ? [] : rememberableScopes(matched, options.workspace)
-      const approval = matchingGrants.find(({ scope }) => scopes.includes(scope))
-      return approval === undefined ? ruling(decision, scopes) : ruling(remembered(approval))
+      const allowedScopes = mustAsk
+        ? []
+        : rememberableScopes(matched).filter(
+            (scope) =>
+              (scope !== 'workspace' || options.workspace) &&
+              (scope !== 'conversation' || !isOfUnknownUser(subject)),
+          )
+      const approval = matchingGrants.find(({ scope }) => allowedScopes.includes(scope))
+      return approval === undefined ? ruling(decision, allowedScopes) : ruling(remembered(approval))
     },
     decideResult(subject, typed = false) {
       const rule = strictest(rulesMatching('result', ruleSubject(subject, subject.dataLabels ?? [])))
@@ -162,7 +170,9 @@ export function createPolicy(options: {
       return typedAsk ? { verdict: 'allow', rule: 'typed', author: userAuthor } : byRule(rule)
     },
     remember(subject, verdict, remember, ruling) {
-      const scope = ruling.remember.includes(remember.scope) ? remember.scope : ruling.remember[0]
+      const scope = ruling.remember.includes(remember.scope)
+        ? remember.scope
+        : ruling.remember.find((allowed) => scopes.indexOf(allowed) < scopes.indexOf(remember.scope))
       if (scope === undefined) return undefined
       const { readOnlyTools, ...limits } = remember
       if (readOnlyTools !== true) {
@@ -197,13 +207,11 @@ function isSettled(label: string, matched: readonly PolicyRule[]): boolean {
 }
 
 /** The durations allowed by all matching `ask` rules; without any, the default verdict allows every duration. */
-function rememberableScopes(matched: readonly PolicyRule[], workspace: boolean): readonly GrantScope[] {
-  const scopes: readonly GrantScope[] = ['conversation', 'workspace', 'always']
+function rememberableScopes(matched: readonly PolicyRule[]): readonly GrantScope[] {
   const maxScopes = matched
     .filter((rule) => rule.verdict === 'ask')
     .map((rule) => (rule.scope === undefined ? 0 : scopes.indexOf(rule.scope) + 1))
-  const allowedScopes = scopes.slice(0, Math.min(scopes.length, ...maxScopes))
-  return workspace ? allowedScopes : allowedScopes.filter((scope) => scope !== 'workspace')
+  return scopes.slice(0, Math.min(scopes.length, ...maxScopes))
 }
 
 function ruleSubject(subject: PolicySubject, labels: readonly string[]): RuleSubject {

@@ -182,7 +182,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
   }
 
   function hasLastingGrant(server: string, stage: 'request' | 'result'): boolean {
-    const passing = grants.find(server, stage, undefined)
+    const passing = grants.find(server, stage, {})
     return passing !== undefined && passing.by !== 'conversation'
   }
 }
