@@ -31,7 +31,7 @@ import { createSampling } from './models/sampling/sampling.ts'
 import { createToolSearch } from './models/tool-search/tool-index.ts'
 import { createLibrary } from './resources/library.ts'
 import { ResourceTexts } from './resources/texts.ts'
-import { createCatalog, createShownCatalog } from './servers/catalog.ts'
+import { Catalog, createShownCatalog } from './servers/catalog.ts'
 import type { ServerConnection } from './servers/connections/connection.ts'
 import { diagnoseServer } from './servers/doctor/doctor.ts'
 import { approveInstallation } from './servers/install/approval.ts'
@@ -78,7 +78,7 @@ class LiveHost implements Host {
   readonly gateway: Gateways = new Gateways(this)
   readonly conversations: Host['conversations']
   readonly results: Host['results']
-  readonly #catalog: ReturnType<typeof createCatalog>
+  readonly #catalog: Catalog
   readonly #shownCatalog: ReturnType<typeof createShownCatalog>
   readonly #broker: Broker
   readonly trust: Trust
@@ -283,7 +283,7 @@ class LiveHost implements Host {
       emit: (event) => this.#events.emit(event),
       signal: this.#running.signal,
     })
-    this.#catalog = createCatalog(
+    this.#catalog = new Catalog(
       this.#servers,
       (server, message) => this.#events.emit({ type: 'warning', server, message }),
       (connection) => this.trust.gate(connection),
