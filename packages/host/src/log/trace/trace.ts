@@ -7,7 +7,7 @@ import type { TraceTable } from '../store/trace-table.ts'
 import { Events } from './events.ts'
 import { QueryRunner } from './query-runner.ts'
 import { replay, requestOf } from './replay.ts'
-import { createSpanIds, createTap, createTraceparents, storedPayload, type Tap } from './tap.ts'
+import { createSpanIds, createTraceparents, storedPayload, Tap } from './tap.ts'
 
 /** The message log, and the recorders that write it. */
 export interface Trace extends TraceService {
@@ -97,7 +97,7 @@ export function createTrace(
       return () => {
         const { salt, eventOf } = table()
         const ids = createSpanIds(salt)
-        const tap = createTap(server, {
+        const tap = new Tap(server, {
           table: table(),
           activeRequests,
           redactor,
