@@ -26,8 +26,7 @@ import { createTrace, type Trace } from './log/trace/trace.ts'
 import { createCode } from './models/code/code.ts'
 import { createConversationStore } from './models/conversation-store.ts'
 import { createResults } from './models/results.ts'
-import type { Sampling } from './models/sampling/deps.ts'
-import { createSampling } from './models/sampling/sampling.ts'
+import { Sampling } from './models/sampling/sampling.ts'
 import { createToolSearch } from './models/tool-search/tool-index.ts'
 import { createLibrary } from './resources/library.ts'
 import { ResourceTexts } from './resources/texts.ts'
@@ -207,7 +206,7 @@ class LiveHost implements Host {
       signal: this.#running.signal,
     })
     const { models } = options
-    this.#sampling = createSampling({
+    this.#sampling = new Sampling({
       questions: this.inbox,
       models,
       settings: options.sampling ?? {},
