@@ -1,12 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { JsonRpcMessage, RequestId } from '@jackfield/sdk'
 import type { ClientTelemetry, Fetch, TelemetryRequest, TelemetrySpan } from '@jackfield/sdk/client'
-import { readJson } from '@jackfield/sdk/internal'
+import { defined, readJson } from '@jackfield/sdk/internal'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import type { ActiveRequests } from '../../core/active-requests.ts'
 import { isRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
-import type { Activity } from '../../types/index.ts'
 import type { NewTraceRow, TraceCause, TraceEntry } from '../store/log-writer.ts'
 import type { TraceTable } from '../store/trace-table.ts'
 
@@ -20,8 +19,8 @@ interface TapDeps {
   maskedHeaders: readonly string[]
   /** Sends HTTP requests. */
   fetch: Fetch
-  /** Trace context sent to servers; undefined for none. */
-  traceparents: Traceparents | undefined
+  /** The `traceparent` (W3C trace context, SEP-414) that is sent with the requests of an activity row; undefined for none. */
+  traceparentOf: ((row: number) => string | undefined) | undefined
   /** Called when an event could not be written. */
   failed: (error: unknown) => void
   now: () => number
@@ -86,6 +85,7 @@ export class Tap {
         tool: request?.tool ?? null,
         rpc: rpcOf(body?.id),
         cause: request?.entry ?? null,
+        reply: null,
         status,
         ms: round(tick() - since),
         summary: this.#redactedLine(`${method} ${new URL(shownUrl).pathname} → ${outcome}`),
@@ -129,6 +129,9 @@ export class Tap {
       tool,
       rpc,
       cause,
+      reply: null,
+      status: null,
+      ms: null,
       summary,
       payload: message,
     })
@@ -190,7 +193,7 @@ export class Tap {
   }
 
   #begin({ by, method, params, parent }: TelemetryRequest): TelemetrySpan | undefined {
-    const { table, traceparents, activeRequests } = this.#deps
+    const { table, traceparentOf, activeRequests } = this.#deps
     const row = parent && this.#spans.get(parent)
     if (by === 'server') {
       const entry = this.#questions.get(params)
@@ -202,7 +205,7 @@ export class Tap {
       undefined
     if (activityRow === undefined) return undefined
     const span: TelemetrySpan = {
-      meta: (by === 'client' && traceparents?.of(activityRow)) || {},
+      meta: by === 'client' && traceparentOf ? defined({ traceparent: traceparentOf(activityRow) }) : {},
       sent: (id) => {
         if (this.#rowOf.size >= maxOpen) this.#rowOf.clear()
         this.#rowOf.set(id, activityRow)
@@ -218,14 +221,13 @@ export class Tap {
     return this.#deps.redactor.text(oneLine(text))
   }
 
-  #write({ payload, ...row }: NewEvent): TraceEntry | undefined {
+  #write(row: NewEvent): TraceEntry | undefined {
     const { keep, table, redactor, failed, now, tick } = this.#deps
     if (!keep) return undefined
     try {
-      const stored = storedPayload(redactor.value(payload))
+      const stored = storedPayload(redactor.value(row.payload))
       const { connection } = this
-      const at = { at: now(), tick: tick(), server: this.#server, connection }
-      return table.add({ reply: null, status: null, ms: null, ...row, ...stored, ...at })
+      return table.add({ ...row, ...stored, at: now(), tick: tick(), server: this.#server, connection })
     } catch (error) {
       failed(error)
       return undefined
@@ -233,9 +235,10 @@ export class Tap {
   }
 }
 
-/** Members without a value default to null. */
-type NewEvent = Pick<NewTraceRow, 'kind' | 'direction' | 'method' | 'tool' | 'rpc' | 'cause' | 'summary'> &
-  Partial<Pick<NewTraceRow, 'reply' | 'status' | 'ms'>> & { payload: unknown }
+type NewEvent = Omit<
+  NewTraceRow,
+  'at' | 'tick' | 'server' | 'connection' | 'bytes' | 'payload' | 'sha256'
+> & { payload: unknown }
 
 /** A payload as it is stored: whole, or its beginning and the hash of the whole. */
 export function storedPayload(payload: unknown): Pick<NewTraceRow, 'payload' | 'bytes' | 'sha256'> {
@@ -335,25 +338,5 @@ export function createSpanIds(salt: string): SpanIds {
   return {
     trace: (root) => hash('trace', root).slice(0, 32),
     span: (event) => hash('span', event).slice(0, 16),
-  }
-}
-
-/** Trace context in the `_meta` of requests, by their activity row. */
-interface Traceparents {
-  of(row: Activity['id']): Record<string, string> | undefined
-}
-
-/** `traceparent` of W3C trace context, which SEP-414 gives a place in the `_meta` of requests. */
-export function createTraceparents(
-  ids: SpanIds,
-  eventOf: (row: number) => number | null,
-  rootOf: (event: number) => number,
-): Traceparents {
-  return {
-    of(row) {
-      const event = eventOf(row)
-      if (event === null) return undefined
-      return { traceparent: `00-${ids.trace(rootOf(event))}-${ids.span(event)}-01` }
-    },
   }
 }
