@@ -263,14 +263,15 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
   const resourceOf = cachedRedaction<Resource>(redactor)
   const templateOf = cachedRedaction<ResourceTemplate>(redactor)
 
-  const nameFor = (server: string, originalName: string, name: string, redactedName: string): string => {
-    if (redactedName === originalName) return name
-    const shownName = exposedName(server, redactedName)
-    names.set(shownName, name)
-    return shownName
+  const nameFor = (entry: { server: string; name: string }, original: string, shown: string): string => {
+    if (shown === original) return entry.name
+    const name = exposedName(entry.server, shown)
+    names.set(name, entry.name)
+    return name
   }
 
-  const recordMarks = (server: string, address: string): void => {
+  const recordMarks = (server: string, address: string, shown: string): void => {
+    if (shown === address) return
     for (const piece of redactor.pieces(address)) {
       if (typeof piece === 'string') continue
       const marks = marksByServer.get(server) ?? new Map<string, string>()
@@ -285,7 +286,7 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
         .map((entry) => {
           const tool = toolOf(entry.tool)
           if (tool === entry.tool) return entry
-          return { ...entry, name: nameFor(entry.server, entry.tool.name, entry.name, tool.name), tool }
+          return { ...entry, name: nameFor(entry, entry.tool.name, tool.name), tool }
         }),
     prompts: () =>
       catalog()
@@ -293,14 +294,14 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
         .map((entry) => {
           const prompt = promptOf(entry.prompt)
           if (prompt === entry.prompt) return entry
-          return { ...entry, name: nameFor(entry.server, entry.prompt.name, entry.name, prompt.name), prompt }
+          return { ...entry, name: nameFor(entry, entry.prompt.name, prompt.name), prompt }
         }),
     resources: () =>
       catalog()
         .resources()
         .map((entry) => {
           const resource = resourceOf(entry.resource)
-          if (resource.uri !== entry.resource.uri) recordMarks(entry.server, entry.resource.uri)
+          recordMarks(entry.server, entry.resource.uri, resource.uri)
           return resource === entry.resource ? entry : { ...entry, resource }
         }),
     templates: () =>
@@ -308,8 +309,7 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
         .templates()
         .map((entry) => {
           const template = templateOf(entry.template)
-          if (template.uriTemplate !== entry.template.uriTemplate)
-            recordMarks(entry.server, entry.template.uriTemplate)
+          recordMarks(entry.server, entry.template.uriTemplate, template.uriTemplate)
           return template === entry.template ? entry : { ...entry, template }
         }),
     nameOf: (shownName) => names.get(shownName) ?? shownName,

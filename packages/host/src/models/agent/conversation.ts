@@ -9,6 +9,7 @@ import { defined } from '@jackfield/sdk/internal'
 import { failure } from '../../core/call-results.ts'
 import { forModel } from '../../shared/audience.ts'
 import { reasonWithFixes } from '../../shared/failures.ts'
+import type { JsonRecord } from '../../shared/json.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
   AttachedCopy,
@@ -544,34 +545,22 @@ async function askModel(
   request: ModelRequest,
 ): Promise<{ reply: ModelReply; row: number }> {
   const started = performance.now()
-  const row = { kind: 'model', server: null, cause: null } as const
+  const record = (summary: string, outcome: string, detail: JsonRecord): number => {
+    const durationMs = Math.round(performance.now() - started)
+    return host.record({ kind: 'model', server: null, cause: null, summary, outcome, durationMs, detail })
+  }
   try {
     const reply = await model.generate(request)
+    const { model: answeredBy, stopReason, usage = null, content, unreadable } = reply
     const uses = toolUses(reply)
     const toolsText = uses.length === 0 ? '' : `, wants ${uses.map((use) => use.name).join(', ')}`
-    const id = host.record({
-      ...row,
-      summary: `${model.id} answered${toolsText}`,
-      outcome: 'ok',
-      durationMs: Math.round(performance.now() - started),
-      detail: {
-        model: reply.model,
-        stopReason: reply.stopReason,
-        usage: reply.usage ?? null,
-        content: reply.content,
-        ...(reply.unreadable !== undefined && { unreadable: reply.unreadable }),
-      },
-    })
-    return { reply, row: id }
+    const detail = { model: answeredBy, stopReason, usage, content, ...defined({ unreadable }) }
+    return { reply, row: record(`${model.id} answered${toolsText}`, 'ok', detail) }
   } catch (error) {
     const cancelled = request.signal?.aborted === true
-    host.record({
-      ...row,
-      summary: cancelled ? `${model.id} was interrupted` : `${model.id} gave no answer`,
-      outcome: cancelled ? 'cancelled' : 'error',
-      durationMs: Math.round(performance.now() - started),
-      detail: { error: error instanceof Error ? error.message : String(error) },
-    })
+    const summary = cancelled ? `${model.id} was interrupted` : `${model.id} gave no answer`
+    const message = error instanceof Error ? error.message : String(error)
+    record(summary, cancelled ? 'cancelled' : 'error', { error: message })
     throw error
   }
 }
