@@ -26,12 +26,11 @@ import { createTrace, type Trace } from './log/trace/trace.ts'
 import { createCode } from './models/code/code.ts'
 import { createConversationStore } from './models/conversation-store.ts'
 import { createResults } from './models/results.ts'
-import type { Sampling } from './models/sampling/deps.ts'
-import { createSampling } from './models/sampling/sampling.ts'
+import { Sampling } from './models/sampling/sampling.ts'
 import { createToolSearch } from './models/tool-search/tool-index.ts'
 import { createLibrary } from './resources/library.ts'
 import { ResourceTexts } from './resources/texts.ts'
-import { createCatalog, createShownCatalog } from './servers/catalog.ts'
+import { Catalog, createShownCatalog } from './servers/catalog.ts'
 import type { ServerConnection } from './servers/connections/connection.ts'
 import { diagnoseServer } from './servers/doctor/doctor.ts'
 import { approveInstallation } from './servers/install/approval.ts'
@@ -78,7 +77,7 @@ class LiveHost implements Host {
   readonly gateway: Gateways = new Gateways(this)
   readonly conversations: Host['conversations']
   readonly results: Host['results']
-  readonly #catalog: ReturnType<typeof createCatalog>
+  readonly #catalog: Catalog
   readonly #shownCatalog: ReturnType<typeof createShownCatalog>
   readonly #broker: Broker
   readonly trust: Trust
@@ -193,6 +192,7 @@ class LiveHost implements Host {
       store: this.#store,
       redact: (v) => this.#redaction.value(v),
       added: (id, from, entries) => this.#events.emit({ type: 'conversation', id, from, entries }),
+      removed: (id) => this.endConversation(id),
     })
     this.logins = new Logins({
       store: options.credentials,
@@ -206,7 +206,7 @@ class LiveHost implements Host {
       signal: this.#running.signal,
     })
     const { models } = options
-    this.#sampling = createSampling({
+    this.#sampling = new Sampling({
       questions: this.inbox,
       models,
       settings: options.sampling ?? {},
@@ -282,7 +282,7 @@ class LiveHost implements Host {
       emit: (event) => this.#events.emit(event),
       signal: this.#running.signal,
     })
-    this.#catalog = createCatalog(
+    this.#catalog = new Catalog(
       this.#servers,
       (server, message) => this.#events.emit({ type: 'warning', server, message }),
       (connection) => this.trust.gate(connection),

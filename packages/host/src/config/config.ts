@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { basename, dirname, resolve } from 'node:path'
 import { defined } from '@jackfield/sdk/internal'
+import { readErrorReason } from '../shared/files.ts'
 import { isRecord, type JsonRecord } from '../shared/json.ts'
 import { matchesGlob } from '../shared/text.ts'
 import type {
@@ -67,14 +68,7 @@ export async function loadConfig(
   try {
     text = await readFile(file, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
-    const reason =
-      code === 'ENOENT'
-        ? 'there is no such file'
-        : code === 'EISDIR'
-          ? 'this is a folder'
-          : `cannot be read (${code})`
-    throw new ConfigError(file, `${reason}. Name a file with "mcpServers" in it.`)
+    throw new ConfigError(file, `${readErrorReason(error)}. Name a file with "mcpServers" in it.`)
   }
   return parseConfig(text, { ...options, file })
 }

@@ -30,7 +30,8 @@ export interface ApprovalDeps {
   containsSecret: (value: unknown) => boolean
 }
 
-interface ApprovalRequest {
+/** A call that needs an approval. */
+export interface ApprovalRequest {
   entry: CatalogTool
   subject: PolicySubject
   ruling: Ruling

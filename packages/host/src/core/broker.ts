@@ -19,7 +19,7 @@ import type {
   HostEvent,
 } from '../types/index.ts'
 import type { ActiveRequests } from './active-requests.ts'
-import { type ApprovalDeps, decideRelease, requestApproval } from './approval.ts'
+import { type ApprovalDeps, type ApprovalRequest, decideRelease, requestApproval } from './approval.ts'
 import {
   type CallFailure,
   denial,
@@ -61,6 +61,13 @@ type ResultFields = Partial<
     toolResult: CallToolResult
   }
 >
+
+/** How a call ended without being sent. */
+interface UnsentCall {
+  outcome: string
+  result: CallToolResult
+  fields?: ResultFields
+}
 
 /** The result as released to a caller. */
 type ReleasedResult = Pick<BrokeredCall, 'result' | 'release'>
@@ -129,34 +136,12 @@ export class Broker {
       const reason = disabled?.reason ?? refusalReason(decision)
       return finish('denied', denial(entry, reason, isForModel), { denied: true })
     }
-    const { rules } = policy
-    let sent = args
-    let edited = {}
     const isAsked = decision.verdict === 'ask'
-    if (isAsked) {
-      const problem = problemWithArguments(entry, args)
-      if (problem !== undefined) return finish('error', invalidArguments(entry, problem))
-      const request = { entry, subject, ruling, origin: serverOrigin(connection.config), row: row.id }
-      const answer = await requestApproval(request, this.#deps, signal)
-      if (!answer.allowed) {
-        if (answer.outcome !== 'cancelled')
-          return finish(answer.outcome, denial(entry, answer.reason, isForModel), { denied: true })
-        const error: Failure = { code: 'CANCELLED', message: answer.reason }
-        return finish('cancelled', failure(`${entry.tool.name} was not called: ${answer.reason}.`), { error })
-      }
-      if ('result' in answer) return finish('answered', answer.result, { answeredBy: answer.by })
-      sent = answer.arguments
-      if (answer.edited) edited = { edited: sent }
-      // The rules may have changed while the question was open, and may forbid the edited call.
-      const isSame = policy.rules === rules && !answer.edited
-      const newRuling = isSame ? undefined : policy.decide({ ...subject, arguments: sent }, typed)
-      if (newRuling?.decision.verdict === 'deny') {
-        return finish('denied', denial(entry, refusalReason(newRuling.decision), isForModel), {
-          denied: true,
-        })
-      }
-    }
-
+    const approved = isAsked
+      ? await this.#approve({ entry, subject, ruling, connection, row: row.id }, isForModel, options)
+      : { arguments: args, edited: false }
+    if ('outcome' in approved) return finish(approved.outcome, approved.result, approved.fields)
+    const sent = { ...subject, arguments: approved.arguments }
     const notice: CallNotice = {
       activity: row.id,
       server: entry.server,
@@ -167,26 +152,62 @@ export class Broker {
     }
     const { outcome, result, error } = await this.#send(
       entry,
-      subject,
-      connection,
       sent,
+      connection,
       notice,
       decision,
       isAsked,
       options,
     )
     const details = {
-      ...edited,
+      ...(approved.edited && { edited: sent.arguments }),
       ...(error !== undefined && { error }),
       ...(outcome === 'suspended' && { suspended: true }),
     }
     if (outcome !== 'ok' && (outcome !== 'error' || error !== undefined))
       return finish(outcome, result, details)
-    const passed = await this.#release(entry, { ...subject, arguments: sent }, result, row.id, typed, signal)
+    const passed = await this.#release(entry, sent, result, row.id, typed, signal)
     return finish(outcome, passed.result, {
       ...details,
       ...(passed.release !== undefined && { toolResult: result, release: passed.release }),
     })
+  }
+
+  /** Asks the user about a call. Returns the arguments to send, or how the call ends without being sent. */
+  async #approve(
+    {
+      entry,
+      subject,
+      ruling,
+      connection,
+      row,
+    }: Omit<ApprovalRequest, 'origin'> & { connection: ServerConnection },
+    isForModel: boolean,
+    { typed, signal }: BrokerOptions,
+  ): Promise<{ arguments: JsonRecord; edited: boolean } | UnsentCall> {
+    const { policy } = this.#deps
+    const { rules } = policy
+    const denied = (outcome: string, reason: string): UnsentCall => ({
+      outcome,
+      result: denial(entry, reason, isForModel),
+      fields: { denied: true },
+    })
+    const problem = problemWithArguments(entry, subject.arguments)
+    if (problem !== undefined) return { outcome: 'error', result: invalidArguments(entry, problem) }
+    const request = { entry, subject, ruling, origin: serverOrigin(connection.config), row }
+    const answer = await requestApproval(request, this.#deps, signal)
+    if (!answer.allowed) {
+      const { outcome, reason } = answer
+      if (outcome !== 'cancelled') return denied(outcome, reason)
+      const error: Failure = { code: 'CANCELLED', message: reason }
+      return { outcome, result: failure(`${entry.tool.name} was not called: ${reason}.`), fields: { error } }
+    }
+    if ('result' in answer)
+      return { outcome: 'answered', result: answer.result, fields: { answeredBy: answer.by } }
+    // The rules may have changed while the question was open, and may forbid the edited call.
+    if (policy.rules === rules && !answer.edited) return answer
+    const { decision } = policy.decide({ ...subject, arguments: answer.arguments }, typed)
+    return decision.verdict === 'deny' ? denied('denied', refusalReason(decision)) : answer
   }
 
   /** Releases or withholds the result of a resumed call, as policy decides; `row` is that of the call. */
@@ -197,13 +218,8 @@ export class Broker {
     signal: AbortSignal,
   ): Promise<ReleasedResult> {
     const { catalog } = this.#deps
-    const entry = catalog
-      .tools()
-      .find((candidate) => candidate.server === server && candidate.tool.name === tool) ?? {
-      name: tool,
-      server,
-      tool: { name: tool, inputSchema: { type: 'object' } },
-    }
+    const unknown: CatalogTool = { name: tool, server, tool: { name: tool, inputSchema: { type: 'object' } } }
+    const entry = this.#find(server, tool) ?? unknown
     const subject = subjectOf(entry, catalog.server(server), call.arguments, call)
     return this.#release(entry, subject, result, row, false, signal)
   }
@@ -219,9 +235,7 @@ export class Broker {
     onAsking: () => void,
   ): Promise<string | undefined> {
     const { catalog, policy, questions } = this.#deps
-    const entry = catalog
-      .tools()
-      .find((candidate) => candidate.server === server && candidate.tool.name === tool)
+    const entry = this.#find(server, tool)
     if (entry === undefined) return `${server} has no tool ${tool} any more`
     const connection = catalog.server(server)
     const subject = subjectOf(entry, connection, call.arguments, call)
@@ -242,6 +256,10 @@ export class Broker {
     return 'result' in answer || answer.edited
       ? 'its arguments or its result were edited, and only an unchanged call is repeated'
       : undefined
+  }
+
+  #find(server: string, tool: string): CatalogTool | undefined {
+    return this.#deps.catalog.tools().find((entry) => entry.server === server && entry.tool.name === tool)
   }
 
   /** Releases or withholds a result as policy decides. Unless it is withheld, its data labels are recorded. */
@@ -291,23 +309,22 @@ export class Broker {
 
   async #send(
     entry: CatalogTool,
-    decided: PolicySubject,
+    subject: PolicySubject,
     connection: ServerConnection,
-    args: JsonRecord,
     notice: CallNotice,
     decision: Decision,
     isAsked: boolean,
     { signal, onProgress, meta, timeoutMs, logLevel }: BrokerOptions,
   ): Promise<CallFailure | { outcome: 'ok' | 'error'; result: CallToolResult; error?: undefined }> {
     const { activeRequests, suspendedCalls, tasks, callTimeoutMs, emit } = this.#deps
-    const { server } = entry
-    const tool = entry.tool.name
+    const { server, tool, caller, conversation } = notice
+    const { arguments: args } = subject
     let client: Client
     try {
-      const connected = connection.readyNow(notice.conversation)
-      client = connected ?? (await connection.ready(signal, notice.conversation))
+      const connected = connection.readyNow(conversation)
+      client = connected ?? (await connection.ready(signal, conversation))
       // Without waiting for the user or the server, nothing can have changed since the decision.
-      if ((isAsked || connected === undefined) && this.#hasChanged(entry, decided, connection)) {
+      if ((isAsked || connected === undefined) && this.#hasChanged(entry, subject, connection)) {
         return {
           outcome: 'changed',
           result: failure(`${tool} of ${server} changed meanwhile and was not called. Look at it again.`),
@@ -320,7 +337,6 @@ export class Broker {
         : { outcome: 'error', result, error: failureOf(error) }
     }
 
-    const { caller, conversation } = notice
     const within = conversation === undefined ? {} : { conversation }
     const endRequest = activeRequests.begin({
       server,
@@ -335,7 +351,7 @@ export class Broker {
     const start = { call: notice.activity, server, identity: connection.identity, request }
     const suspension = suspendedCalls.begin(start)
     emit({ type: 'call', state: 'begins', call: notice })
-    let outcome = 'unknown'
+    let outcome: CallFailure['outcome'] | 'ok' = 'unknown'
     let requestError: unknown
     try {
       const call = (): Promise<CallToolResult> =>
@@ -354,7 +370,7 @@ export class Broker {
       const result = await this.#retryAfterUrls(call, server, tool, args, signal)
       outcome = result.isError ? 'error' : 'ok'
       suspension.end()
-      return { outcome: result.isError ? 'error' : 'ok', result }
+      return { outcome, result }
     } catch (error) {
       if (isTransportError(error)) connection.suspect(client)
       requestError = error

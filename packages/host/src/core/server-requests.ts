@@ -13,7 +13,7 @@ import { marksIn, restoreMarks, type SecretRedactor } from '../config/secrets/re
 import type { Recorder } from '../log/store/activity-log.ts'
 import type { FormTable } from '../log/store/answer-tables.ts'
 import { StoreError } from '../log/store/store-error.ts'
-import type { Sampling } from '../models/sampling/deps.ts'
+import type { Sampling } from '../models/sampling/sampling.ts'
 import type { Roots } from '../servers/roots/roots.ts'
 import { isRecord } from '../shared/json.ts'
 import { oneLine } from '../shared/text.ts'

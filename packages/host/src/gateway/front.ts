@@ -37,12 +37,7 @@ const keepAliveTimeoutMs = 75_000
  */
 export async function serveGateways(options: GatewayFrontOptions): Promise<GatewayFront> {
   const { host = '127.0.0.1', port = 0, path = '/mcp', keys = [randomBytes(32)], backplane } = options
-  const {
-    health,
-    onWarning,
-    tokens,
-    maxUsers = Object.keys(tokens ?? {}).length || defaultMaxUsers,
-  } = options
+  const { health, onWarning } = options
   if (backplane !== undefined && options.keys === undefined)
     throw new McpError(
       'INVALID',
@@ -68,7 +63,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     let isMounted = false
     const handler = serveHttp(server, {
       keys,
-      ...(shared !== undefined && { backplane: shared }),
+      ...defined({ backplane: shared }),
       path,
       allowedHosts: [host, ...(options.allowedHosts ?? [])],
       authenticate: authenticateOnce,
@@ -84,49 +79,11 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
    * the routes of a framework, and a gateway has none.
    */
   const fallback = createHandler(defineServer({ name: 'gateway', version: '1.0.0' }), () => {})
-  /** The most recently used last. */
-  const users = new Map<string, OpenUser>()
+  const users = new UserGateways(options, (user, { server }) =>
+    createHandler(server, warn, backplane && userBackplane(backplane, user)),
+  )
   let isDraining = false
-
-  /** Gateways that are being closed: two of one user at once could not share a store. */
-  const closing = new Map<string, Promise<void>>()
-
-  const open = async (user: string): Promise<UserEndpoint> => {
-    await closing.get(user)
-    const gateway = await options.open(user)
-    return {
-      gateway,
-      handler: createHandler(gateway.server, warn, backplane && userBackplane(backplane, user)),
-    }
-  }
-  const close = async ({ endpoint }: OpenUser): Promise<void> => {
-    const { handler, gateway } = await endpoint
-    await handler.close()
-    await gateway.close()
-  }
-  const closeIdle = (name: string, user: OpenUser): void => {
-    users.delete(name)
-    const closed = close(user)
-      .catch((error) => onWarning?.(`The gateway of ${name} cannot be closed: ${reasonOf(error)}`))
-      .finally(() => closing.delete(name))
-    closing.set(name, closed)
-  }
-  /** Undefined if too many users use their gateways. */
-  const userOf = (name: string): OpenUser | undefined => {
-    let user = users.get(name)
-    if (user === undefined) {
-      if (users.size >= maxUsers) {
-        const [idle] = [...users].filter(([, { requests }]) => requests === 0)
-        if (idle === undefined) return undefined
-        closeIdle(...idle)
-      }
-      user = { endpoint: open(name), requests: 0 }
-      user.endpoint.catch(() => users.delete(name))
-    }
-    users.delete(name)
-    users.set(name, user)
-    return user
-  }
+  let hasWarnedOfPath = false
 
   const url = (): string => {
     const address = server.address()
@@ -156,7 +113,7 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     if (!('principal' in caller))
       return currentCaller.run(caller, () => void fallback.node(request, response))
     const { principal } = caller
-    const user = userOf(principal)
+    const user = users.of(principal)
     if (user === undefined) return refuse(response, 503, 'Too many users use this gateway. Try again later')
     user.requests++
     response.once('close', () => {
@@ -170,7 +127,6 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
       refuse(response, 503, 'The gateway cannot be opened now. Try again later')
     }
   }
-  let hasWarnedOfPath = false
   const server = createServer({ keepAliveTimeout: keepAliveTimeoutMs }, (request, response) => {
     serve(request, response)
   })
@@ -179,9 +135,9 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     server.listen(port, host, resolve)
   })
 
-  const closeAll = async (): Promise<void> => {
+  const close = async (): Promise<void> => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-    await Promise.allSettled([...[...users.values()].map(close), ...closing.values(), fallback.close()])
+    await Promise.allSettled([users.close(), fallback.close()])
     server.closeAllConnections()
     await closed
   }
@@ -190,13 +146,76 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     url: url(),
     async drain(times) {
       isDraining = true
-      await Promise.allSettled(
-        [...users.values()].map(async ({ endpoint }) => (await endpoint).handler.drain(times)),
-      )
-      await closeAll()
+      await users.drain(times)
+      await close()
     },
-    close: closeAll,
+    close,
   }
+}
+
+/** The gateways of users: each is opened at the first request, and closed if it is idle and another user needs its place. */
+class UserGateways {
+  readonly #options: GatewayFrontOptions
+  readonly #handlerOf: (user: string, gateway: UserGateway) => HttpHandler
+  readonly #maxUsers: number
+  /** The most recently used last. */
+  readonly #users = new Map<string, OpenUser>()
+  /** Gateways that are being closed: two of one user at once could not share a store. */
+  readonly #closing = new Map<string, Promise<void>>()
+
+  constructor(options: GatewayFrontOptions, handlerOf: (user: string, gateway: UserGateway) => HttpHandler) {
+    this.#options = options
+    this.#handlerOf = handlerOf
+    this.#maxUsers = options.maxUsers ?? (Object.keys(options.tokens ?? {}).length || defaultMaxUsers)
+  }
+
+  /** Undefined if too many users use their gateways. */
+  of(name: string): OpenUser | undefined {
+    let user = this.#users.get(name)
+    if (user === undefined) {
+      if (this.#users.size >= this.#maxUsers) {
+        const [idle] = [...this.#users].filter(([, { requests }]) => requests === 0)
+        if (idle === undefined) return undefined
+        this.#closeIdle(...idle)
+      }
+      user = { endpoint: this.#open(name), requests: 0 }
+      user.endpoint.catch(() => this.#users.delete(name))
+    }
+    this.#users.delete(name)
+    this.#users.set(name, user)
+    return user
+  }
+
+  async drain(times: Parameters<GatewayFront['drain']>[0]): Promise<void> {
+    await Promise.allSettled(
+      [...this.#users.values()].map(async ({ endpoint }) => (await endpoint).handler.drain(times)),
+    )
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([...[...this.#users.values()].map(closeUser), ...this.#closing.values()])
+  }
+
+  async #open(user: string): Promise<UserEndpoint> {
+    await this.#closing.get(user)
+    const gateway = await this.#options.open(user)
+    return { gateway, handler: this.#handlerOf(user, gateway) }
+  }
+
+  #closeIdle(name: string, user: OpenUser): void {
+    const { onWarning } = this.#options
+    this.#users.delete(name)
+    const closed = closeUser(user)
+      .catch((error) => onWarning?.(`The gateway of ${name} cannot be closed: ${reasonOf(error)}`))
+      .finally(() => this.#closing.delete(name))
+    this.#closing.set(name, closed)
+  }
+}
+
+async function closeUser({ endpoint }: OpenUser): Promise<void> {
+  const { handler, gateway } = await endpoint
+  await handler.close()
+  await gateway.close()
 }
 
 /** The part of a backplane that belongs to one user: the servers of all of them have one name. */

@@ -221,9 +221,10 @@ class Gateway implements OpenGateway {
 
   /**
    * The conversation of a request: that of its session. Without sessions, that of its user and its client's name, so that a grant
-   * for one application's conversation does not apply to another's. A request of an unknown user is a separate conversation.
+   * for one application's conversation does not apply to another's. Undefined for a request of an unknown user: no grant for a
+   * conversation applies to it, and the labels of all data seen outside conversations do.
    */
-  #conversationOf({ peer }: Context): string {
+  #conversationOf({ peer }: Context): string | undefined {
     const { session } = this.#currentExchange()
     if (session !== undefined) {
       const known = this.#sessionConversations.get(session)
@@ -233,7 +234,7 @@ class Gateway implements OpenGateway {
       session.ended.addEventListener('abort', () => this.#host.endConversation(conversation), { once: true })
       return conversation
     }
-    if (peer.principal === null && peer.scopes !== 'any') return newConversation()
+    if (peer.principal === null && peer.scopes !== 'any') return undefined
     const clientKey = JSON.stringify([peer.principal, peer.info?.name ?? null])
     const known = this.#conversations.get(clientKey) ?? newConversation()
     this.#conversations.delete(clientKey)

@@ -32,8 +32,8 @@ interface HandlersDeps {
   heldMs: number
   /** A client's request, with its exchange. */
   requestOf: (context: Context) => Request
-  /** The conversation that a request belongs to. */
-  conversationOf: (context: Context) => string
+  /** The conversation that a request belongs to; undefined for an unknown user. */
+  conversationOf: (context: Context) => string | undefined
 }
 
 /** Handles requests with the host: each runs there as a separate request, with policy and activity row. */
@@ -147,7 +147,7 @@ function optionsOf<T>(call: ClientCall<T>) {
   const onRow = (activity: number): void => {
     call.row = activity
   }
-  return { signal, conversation: subject.conversation, onRow }
+  return { signal, onRow, ...defined({ conversation: subject.conversation }) }
 }
 
 /** A schema that clients get unchanged. Arguments are validated by the server that declares it. */

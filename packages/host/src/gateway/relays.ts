@@ -223,10 +223,10 @@ const progressStep = 1e-6
 /** Interval in milliseconds of notices that the user is still asked, which keep a client from timing out. */
 const repeatMs = 15_000
 
-/** The server and the conversation of a request. */
+/** The server and the conversation of a request; a request of an unknown user has none. */
 export interface Subject {
   readonly server: string
-  readonly conversation: string
+  readonly conversation: string | undefined
 }
 
 /** A client's request, with its exchange. */

@@ -14,7 +14,7 @@ import type { Gateways } from '../gateway/gateway.ts'
 import type { Recorder } from '../log/store/activity-log.ts'
 import type { Store } from '../log/store/store.ts'
 import type { Trace } from '../log/trace/trace.ts'
-import type { Sampling } from '../models/sampling/deps.ts'
+import type { Sampling } from '../models/sampling/sampling.ts'
 import { ServerConnection } from '../servers/connections/connection.ts'
 import { isUp } from '../servers/connections/states.ts'
 import { downloadTimeoutMs, mayDownload } from '../servers/launch/command-scan.ts'
@@ -188,8 +188,7 @@ export class ConnectionFactory {
     // A request without a response ends with its connection, too.
     if (state.state !== 'ready' && state.state !== 'degraded') activeRequests.disconnected(server)
     if (state.state !== 'connecting') {
-      const phrase = `${server} ${phrases[state.state]}`
-      const summary = 'reason' in state ? `${phrase}: ${state.reason}` : phrase
+      const summary = `${server} ${withReason(phrases[state.state], state)}`
       try {
         recorder.note({ kind: 'connection', server, summary, detail: { ...state } }, state.state)
       } catch (error) {
@@ -198,4 +197,11 @@ export class ConnectionFactory {
     }
     events.emit({ type: 'connection', server, state })
   }
+}
+
+/** A phrase with the reason of its state, or the reason alone if it says the same, such as where a sign-in is required. */
+function withReason(phrase: string, state: ConnectionState): string {
+  if (!('reason' in state)) return phrase
+  const { reason } = state
+  return reason.startsWith(`It ${phrase}`) ? reason.slice('It '.length) : `${phrase}: ${reason}`
 }

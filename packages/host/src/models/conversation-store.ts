@@ -14,6 +14,8 @@ interface ConversationDeps {
   redact<T>(value: T): T
   /** Called after entries were added to a conversation. */
   added?: (id: string, from: number, entries: readonly ConversationEntry[]) => void
+  /** Called after a conversation was removed. */
+  removed?: (id: string) => void
   /** Milliseconds since 1970. Default the clock. */
   now?: () => number
 }
@@ -23,6 +25,7 @@ export function createConversationStore({
   store,
   redact,
   added: onAdded,
+  removed: onRemoved,
   now = Date.now,
 }: ConversationDeps): ConversationStore {
   const table = store.conversations
@@ -98,6 +101,7 @@ export function createConversationStore({
         )
       }
       table.remove(row.id)
+      onRemoved?.(row.id)
     },
   }
 }

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { SamplingContent } from '@jackfield/sdk'
+import { readErrorReason } from '../shared/files.ts'
 import { isRecord } from '../shared/json.ts'
+import { reasonOf } from '../shared/text.ts'
 import type { Model, ModelReply } from '../types/index.ts'
 import { limitTokens } from './messages.ts'
 
@@ -56,11 +58,20 @@ function readScript(file: string): { contextTokens?: number; turns: ScriptedTurn
   const fail = (what: string): never => {
     throw new Error(`${file} is not a script for a model: ${what}.`)
   }
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new Error(
+      `The script ${file} of the model cannot be read: ${readErrorReason(error)}. Check the path after "script:".`,
+      { cause: error },
+    )
+  }
   let json: unknown
   try {
-    json = JSON.parse(readFileSync(file, 'utf8'))
+    json = JSON.parse(text)
   } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error))
+    return fail(reasonOf(error))
   }
   if (!isRecord(json) || !Array.isArray(json.turns)) return fail('it needs "turns", a list')
   const { contextTokens } = json

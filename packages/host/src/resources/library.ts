@@ -1,4 +1,5 @@
 import { parseTemplate, type UriTemplate } from '@jackfield/sdk'
+import { defined } from '@jackfield/sdk/internal'
 import { isForPersonOnly } from '../shared/audience.ts'
 import { unseenIn } from '../shared/visible.ts'
 import type {
@@ -63,37 +64,31 @@ export function createLibrary(
       // A match in a secret that became known after the read is dropped.
       return isNamed || snippetOf(text.uri, words) !== undefined ? { entry, score } : undefined
     }
-    const personOnlyReason = withheldReason(text.server, text.uri)
-    const content = {
-      snippet,
-      readAt: text.readAt,
-      ...(personOnlyReason !== undefined && { withheld: personOnlyReason }),
-    }
-    return { entry, score, content }
+    const withheld = withheldReason(text.server, text.uri)
+    return { entry, score, content: { snippet, readAt: text.readAt, ...defined({ withheld }) } }
   }
 
   return {
     tree: () => entryList.tree,
     search(query, { content = false, ...options } = {}) {
       index.update(entryList.entries)
-      const unavailable = content ? (texts?.unavailable ?? undefined) : undefined
+      const contentUnavailable = content ? texts?.unavailable : undefined
       const result = index.search(query, options, content ? (words) => texts?.find(words) ?? [] : undefined)
       const matches = result.matches.flatMap((match) => matchOf(match, result.words) ?? [])
       return {
         matches,
         total: result.total - (result.matches.length - matches.length),
-        ...(unavailable !== undefined && { contentUnavailable: unavailable }),
+        ...defined({ contentUnavailable }),
       }
     },
     async preview(server, uri, { characters = defaultCharacters, signal } = {}) {
-      const { contents } = await host.read(server, uri, signal === undefined ? {} : { signal })
-      const personOnlyReason = withheldReason(server, uri)
+      const { contents } = await host.read(server, uri, defined({ signal }))
       return {
         server,
         uri,
         contents: previewOf(contents, characters),
         tokens: tokensOf(toMessages(contents)),
-        ...(personOnlyReason !== undefined && { withheld: personOnlyReason }),
+        ...defined({ withheld: withheldReason(server, uri) }),
       }
     },
     withheld: withheldReason,
@@ -110,7 +105,6 @@ export function createLibrary(
     },
     diff: (conversation, ref, { signal } = {}) => copies.diff(conversation, ref, signal),
     include(conversation, { budget, priority, skip, signal } = {}) {
-      const resources = (): ReturnType<Host['resources']> => entryList.ofKind('resource')
       const excluded = (ref: ResourceRef): string | undefined => {
         const excludedKeys = excludedByConversation.get(conversation)
         if (excludedKeys === 'all') return 'automatic attachments are off in this conversation'
@@ -119,7 +113,7 @@ export function createLibrary(
       // Sequential, since all of them use the same budget.
       const done = lastInclusion.then(() =>
         include({
-          ...{ copies, resources: resources(), withheld: withheldReason, excluded },
+          ...{ copies, resources: entryList.ofKind('resource'), withheld: withheldReason, excluded },
           ...{ conversation, budget, priority, skip, signal },
         }),
       )

@@ -19,69 +19,89 @@ export type TrustGate = (
   entry: object,
 ) => string | undefined
 
-/** The qualified names of all servers' definitions. Lists leave out disabled ones; lookups by name still find them. */
-export interface Catalog {
-  tools(): CatalogTool[]
-  prompts(): CatalogPrompt[]
-  resources(): CatalogResource[]
-  templates(): CatalogTemplate[]
-  /** The tool and its connection. Throws an McpError for an unknown name. */
-  tool(name: string): { entry: CatalogTool; connection: ServerConnection }
-  prompt(name: string): { entry: CatalogPrompt; connection: ServerConnection }
-  server(name: string): ServerConnection
+/** A definition with its qualified name, and the connection of its server. */
+interface Owned<T> {
+  entry: T
+  connection: ServerConnection
 }
 
-/** Servers are in the configured order, their definitions in list order. */
-export function createCatalog(
-  connections: ReadonlyMap<string, ServerConnection>,
-  warn: (server: string, message: string) => void,
-  gateOf: (connection: ServerConnection) => TrustGate,
-): Catalog {
-  const warned = new Set<string>()
-  const warnOnce = (server: string, message: string): void => {
-    const key = JSON.stringify([server, message])
-    if (!warned.has(key)) warn(server, message)
-    warned.add(key)
-  }
-
-  /** All definitions of one kind by qualified name; a name claimed by two belongs to neither. */
-  function byQualifiedName<T extends { name: string }>(
-    listOf: (connection: ServerConnection) => readonly T[],
-  ): Map<string, { connection: ServerConnection; item: T }> {
-    const owners = new Map<string, { connection: ServerConnection; item: T }>()
-    const clashes = new Set<string>()
-    for (const connection of connections.values()) {
-      for (const item of listOf(connection)) {
-        const name = exposedName(connection.name, item.name)
-        if (owners.has(name)) {
-          clashes.add(name)
-          warnOnce(connection.name, `Two entries are called ${item.name}, so neither is offered`)
-        }
-        owners.set(name, { connection, item })
-      }
-    }
-    for (const name of clashes) owners.delete(name)
-    return owners
-  }
-
-  const catalogTools = (): Map<string, { entry: CatalogTool; connection: ServerConnection }> =>
-    mapValues(
-      byQualifiedName(({ lists, config }) => lists.tools.filter(({ name }) => isOffered(name, config.tools))),
-      (name, { connection, item }) => ({
-        connection,
-        entry: {
-          name,
-          server: connection.name,
-          tool: item,
-          ...(isAlwaysIncluded(item.name, connection.config.tools) && { always: true as const }),
-        },
-      }),
-    )
+/**
+ * The qualified names of all servers' definitions, in the configured order of servers. Lists leave out disabled definitions;
+ * lookups by name still find them.
+ */
+export class Catalog {
+  readonly #connections: ReadonlyMap<string, ServerConnection>
+  readonly #warn: (server: string, message: string) => void
+  readonly #gateOf: (connection: ServerConnection) => TrustGate
+  readonly #warned = new Set<string>()
   /** The tools by name, with the lists and settings they were computed from. */
-  let cached: { sources: readonly object[]; tools: ReturnType<typeof catalogTools> } | undefined
-  const isBuiltFrom = (sources: readonly object[]): boolean => {
+  #cached: { sources: readonly object[]; tools: Map<string, Owned<CatalogTool>> } | undefined
+
+  constructor(
+    connections: ReadonlyMap<string, ServerConnection>,
+    warn: (server: string, message: string) => void,
+    gateOf: (connection: ServerConnection) => TrustGate,
+  ) {
+    this.#connections = connections
+    this.#warn = warn
+    this.#gateOf = gateOf
+  }
+
+  tools(): CatalogTool[] {
+    const entries = [...this.#tools().values()].map(({ entry }) => entry)
+    return this.#enabled('tool', entries, ({ tool }) => tool)
+  }
+
+  prompts(): CatalogPrompt[] {
+    const entries = [...this.#prompts().values()].map(({ entry }) => entry)
+    return this.#enabled('prompt', entries, ({ prompt }) => prompt)
+  }
+
+  resources(): CatalogResource[] {
+    const entries = this.#all(({ name: server, lists }) =>
+      lists.resources.map((resource) => ({ server, resource })),
+    )
+    return this.#enabled('resource', entries, ({ resource }) => resource)
+  }
+
+  templates(): CatalogTemplate[] {
+    const entries = this.#all(({ name: server, lists }) =>
+      lists.templates.map((template) => ({ server, template })),
+    )
+    return this.#enabled('template', entries, ({ template }) => template)
+  }
+
+  /** The tool and its connection. Throws an McpError for an unknown name. */
+  tool(name: string): Owned<CatalogTool> {
+    return this.#tools().get(name) ?? throwUnknown('tool', name)
+  }
+
+  prompt(name: string): Owned<CatalogPrompt> {
+    return this.#prompts().get(name) ?? throwUnknown('prompt', name)
+  }
+
+  server(name: string): ServerConnection {
+    return this.#connections.get(name) ?? throwUnknown('server', name)
+  }
+
+  #tools(): Map<string, Owned<CatalogTool>> {
+    if (this.#cached === undefined || !this.#isBuiltFrom(this.#cached.sources)) {
+      const sources = this.#all((connection) => [connection, connection.lists.tools, connection.config])
+      const tools = this.#byQualifiedName(
+        ({ lists, config }) => lists.tools.filter(({ name }) => isOffered(name, config.tools)),
+        (name, tool, { name: server, config }): CatalogTool => ({
+          ...{ name, server, tool },
+          ...(isAlwaysIncluded(tool.name, config.tools) && { always: true }),
+        }),
+      )
+      this.#cached = { sources, tools }
+    }
+    return this.#cached.tools
+  }
+
+  #isBuiltFrom(sources: readonly object[]): boolean {
     let index = 0
-    for (const connection of connections.values()) {
+    for (const connection of this.#connections.values()) {
       if (
         sources[index++] !== connection ||
         sources[index++] !== connection.lists.tools ||
@@ -91,80 +111,63 @@ export function createCatalog(
     }
     return index === sources.length
   }
-  const tools = (): ReturnType<typeof catalogTools> => {
-    if (cached === undefined || !isBuiltFrom(cached.sources)) {
-      const sources = [...connections.values()].flatMap((connection) => [
-        connection,
-        connection.lists.tools,
-        connection.config,
-      ])
-      cached = { sources, tools: catalogTools() }
-    }
-    return cached.tools
-  }
-  const prompts = (): Map<string, { entry: CatalogPrompt; connection: ServerConnection }> =>
-    mapValues(
-      byQualifiedName((connection) => connection.lists.prompts),
-      (name, { connection, item }) => ({
-        connection,
-        entry: { name, server: connection.name, prompt: item },
-      }),
+
+  #prompts(): Map<string, Owned<CatalogPrompt>> {
+    return this.#byQualifiedName(
+      ({ lists }) => lists.prompts,
+      (name, prompt, { name: server }): CatalogPrompt => ({ name, server, prompt }),
     )
+  }
+
+  /** All definitions of one kind by qualified name; a name claimed by two belongs to neither. */
+  #byQualifiedName<T extends { name: string }, E>(
+    listOf: (connection: ServerConnection) => readonly T[],
+    entryOf: (name: string, item: T, connection: ServerConnection) => E,
+  ): Map<string, Owned<E>> {
+    const owners = new Map<string, Owned<E>>()
+    const clashes = new Set<string>()
+    for (const connection of this.#connections.values()) {
+      for (const item of listOf(connection)) {
+        const name = exposedName(connection.name, item.name)
+        if (owners.has(name)) {
+          clashes.add(name)
+          this.#warnOnce(connection.name, `Two entries are called ${item.name}, so neither is offered`)
+        }
+        owners.set(name, { connection, entry: entryOf(name, item, connection) })
+      }
+    }
+    for (const name of clashes) owners.delete(name)
+    return owners
+  }
+
+  #warnOnce(server: string, message: string): void {
+    const key = JSON.stringify([server, message])
+    if (!this.#warned.has(key)) this.#warn(server, message)
+    this.#warned.add(key)
+  }
 
   /** The enabled definitions of one kind, server by server. */
-  function enabled<T extends { server: string }>(
+  #enabled<T extends { server: string }>(
     what: Parameters<TrustGate>[0],
     entries: readonly T[],
-    sources: (entry: T) => object,
+    definitionOf: (entry: T) => object,
   ): T[] {
     const gates = new Map<string, TrustGate>()
     const gate = (name: string): TrustGate | undefined => {
-      const connection = gates.has(name) ? undefined : connections.get(name)
-      if (connection !== undefined) gates.set(name, gateOf(connection))
+      const connection = gates.has(name) ? undefined : this.#connections.get(name)
+      if (connection !== undefined) gates.set(name, this.#gateOf(connection))
       return gates.get(name)
     }
-    return entries.filter((entry) => gate(entry.server)?.(what, sources(entry)) === undefined)
+    return entries.filter((entry) => gate(entry.server)?.(what, definitionOf(entry)) === undefined)
   }
-  const allOf = <T>(listOf: (connection: ServerConnection) => readonly T[]): T[] =>
-    [...connections.values()].flatMap((connection) => [...listOf(connection)])
 
-  return {
-    tools: () =>
-      enabled(
-        'tool',
-        [...tools().values()].map(({ entry }) => entry),
-        ({ tool }) => tool,
-      ),
-    prompts: () =>
-      enabled(
-        'prompt',
-        [...prompts().values()].map(({ entry }) => entry),
-        ({ prompt }) => prompt,
-      ),
-    resources: () =>
-      enabled(
-        'resource',
-        allOf(({ name, lists }) => lists.resources.map((resource) => ({ server: name, resource }))),
-        ({ resource }) => resource,
-      ),
-    templates: () =>
-      enabled(
-        'template',
-        allOf(({ name, lists }) => lists.templates.map((template) => ({ server: name, template }))),
-        ({ template }) => template,
-      ),
-    tool: (name) => tools().get(name) ?? throwUnknown('tool', name),
-    prompt: (name) => prompts().get(name) ?? throwUnknown('prompt', name),
-    server: (name) => connections.get(name) ?? throwUnknown('server', name),
+  #all<T>(listOf: (connection: ServerConnection) => readonly T[]): T[] {
+    return [...this.#connections.values()].flatMap(listOf)
   }
 }
 
 function throwUnknown(kind: string, name: string): never {
   throw new McpError('NOT_FOUND', `There is no ${kind} named ${JSON.stringify(name)} at present`)
-}
-
-function mapValues<A, B>(from: Map<string, A>, to: (name: string, value: A) => B): Map<string, B> {
-  return new Map([...from].map(([name, value]) => [name, to(name, value)]))
 }
 
 type Choice = NonNullable<ServerSettings['tools']>
@@ -260,14 +263,15 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
   const resourceOf = cachedRedaction<Resource>(redactor)
   const templateOf = cachedRedaction<ResourceTemplate>(redactor)
 
-  const nameFor = (server: string, originalName: string, name: string, redactedName: string): string => {
-    if (redactedName === originalName) return name
-    const shownName = exposedName(server, redactedName)
-    names.set(shownName, name)
-    return shownName
+  const nameFor = (entry: { server: string; name: string }, original: string, shown: string): string => {
+    if (shown === original) return entry.name
+    const name = exposedName(entry.server, shown)
+    names.set(name, entry.name)
+    return name
   }
 
-  const recordMarks = (server: string, address: string): void => {
+  const recordMarks = (server: string, address: string, shown: string): void => {
+    if (shown === address) return
     for (const piece of redactor.pieces(address)) {
       if (typeof piece === 'string') continue
       const marks = marksByServer.get(server) ?? new Map<string, string>()
@@ -282,7 +286,7 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
         .map((entry) => {
           const tool = toolOf(entry.tool)
           if (tool === entry.tool) return entry
-          return { ...entry, name: nameFor(entry.server, entry.tool.name, entry.name, tool.name), tool }
+          return { ...entry, name: nameFor(entry, entry.tool.name, tool.name), tool }
         }),
     prompts: () =>
       catalog()
@@ -290,14 +294,14 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
         .map((entry) => {
           const prompt = promptOf(entry.prompt)
           if (prompt === entry.prompt) return entry
-          return { ...entry, name: nameFor(entry.server, entry.prompt.name, entry.name, prompt.name), prompt }
+          return { ...entry, name: nameFor(entry, entry.prompt.name, prompt.name), prompt }
         }),
     resources: () =>
       catalog()
         .resources()
         .map((entry) => {
           const resource = resourceOf(entry.resource)
-          if (resource.uri !== entry.resource.uri) recordMarks(entry.server, entry.resource.uri)
+          recordMarks(entry.server, entry.resource.uri, resource.uri)
           return resource === entry.resource ? entry : { ...entry, resource }
         }),
     templates: () =>
@@ -305,8 +309,7 @@ export function createShownCatalog(catalog: () => Lists, redactor: SecretRedacto
         .templates()
         .map((entry) => {
           const template = templateOf(entry.template)
-          if (template.uriTemplate !== entry.template.uriTemplate)
-            recordMarks(entry.server, entry.template.uriTemplate)
+          recordMarks(entry.server, entry.template.uriTemplate, template.uriTemplate)
           return template === entry.template ? entry : { ...entry, template }
         }),
     nameOf: (shownName) => names.get(shownName) ?? shownName,

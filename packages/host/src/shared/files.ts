@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { access, readFile, stat } from 'node:fs/promises'
 import { delimiter, isAbsolute, join, resolve, sep } from 'node:path'
+import { reasonOf } from './text.ts'
 
 /** Where a program is searched. */
 interface SearchOptions {
@@ -69,6 +70,19 @@ export async function readSmallFile(file: string, maxBytes: number): Promise<Buf
     throw Object.assign(new Error(reason), { code: reason })
   }
   return readFile(file)
+}
+
+const readReasons: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'part of its path is a file',
+  EACCES: 'you may not read it',
+}
+
+/** Why a file cannot be read, without the path and the names of system calls. */
+export function readErrorReason(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return readReasons[code] ?? (/^E[A-Z]+$/.test(code) ? `it cannot be read (${code})` : reasonOf(error))
 }
 
 /** A path with `~` at its start as the home folder. */

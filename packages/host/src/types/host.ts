@@ -341,7 +341,7 @@ export interface Host extends AsyncDisposable {
    * closed or the connection ends.
    */
   watch(server: string, uris: readonly string[], onChange: (change: ServerChange) => void): Promise<Watch>
-  /** Ends a conversation: lazy servers that only it used may be stopped. */
+  /** Ends a conversation: its grants and attachments are removed, and lazy servers that only it used may be stopped. */
   endConversation(conversation: string): void
   /** Calls `listener` for every event, or for those of `types` where given, until the returned function is called. */
   on(listener: (event: HostEvent) => void, types?: readonly HostEvent['type'][]): () => void

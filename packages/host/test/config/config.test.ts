@@ -247,7 +247,7 @@ describe('files', () => {
 
   it('reports a missing file, or a folder', async () => {
     await expect(loadConfig(join(folder, 'none.json'))).rejects.toThrow(/none\.json: there is no such file/)
-    await expect(loadConfig(folder)).rejects.toThrow(/this is a folder/)
+    await expect(loadConfig(folder)).rejects.toThrow(/it is a folder/)
   })
 
   it('does not quote secrets if the file is not JSON', async () => {

@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import type { CallToolResult, Server } from '@jackfield/sdk'
-import type { ConnectOptions, ProgressReport } from '@jackfield/sdk/client'
+import { type ConnectOptions, connect, http, type ProgressReport } from '@jackfield/sdk/client'
+import { serveHttp } from '@jackfield/sdk/http'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { reasonOf } from '../../src/shared/text.ts'
 import type { GatewayOptions, HostOptions } from '../../src/types/index.ts'
-import { folder, hostOf, refusingRows, session, until, type Watched } from '../fixtures/hosts.ts'
+import { folder, hostOf, refusingRows, scripted, session, until, type Watched } from '../fixtures/hosts.ts'
 import { person } from '../fixtures/people.ts'
 import { filling, kinds, ours, text } from './clients.ts'
 import { upstream } from './upstream.ts'
@@ -200,6 +201,66 @@ describe('clients of one user', () => {
     const [ann, bob] = [await named(server, 'Ann'), await named(server, 'Bob')]
     for (const { client } of [ann, ann, bob]) await client.call('near__echo', { text: 'x' })
     expect(surface.asked).toHaveLength(2)
+  })
+})
+
+describe('clients of an unknown user', () => {
+  const remembering = () =>
+    person({
+      approval: () => ({ verdict: 'allow', remember: { scope: 'conversation' } }),
+      'sampling-request': () => ({ verdict: 'allow', remember: 'conversation' }),
+      'sampling-result': () => ({ verdict: 'allow', remember: 'conversation' }),
+    })
+  const anonymous = async (server: Server) => {
+    const listener = await serveHttp(server, { keys: ['g'.repeat(32)] }).listen()
+    const client = await connect(http(listener.url), { revisions: ['2026-07-28'] })
+    onTestFinished(async () => {
+      await client.close()
+      await listener.close()
+    })
+    return client
+  }
+
+  it('are asked about sending data out once any of them saw private data', async () => {
+    const surface = remembering()
+    const rules = [{ id: 'all', verdict: 'allow' as const }]
+    const servers = { near: { ...session().config, labels: ['private'] }, web: session().config }
+    const { server } = await gateway({ servers, surface, rules })
+    const [ann, bob] = [await anonymous(server), await anonymous(server)]
+    await ann.call('web__echo', { text: 'x' })
+    expect(surface.asked).toEqual([])
+    await ann.call('near__echo', { text: 'x' })
+    await bob.call('web__echo', { text: 'x' })
+    expect(surface.asked).toMatchObject([
+      { kind: 'approval', decision: { rule: 'label' }, labels: ['private'] },
+    ])
+  })
+
+  it('have no answers remembered for a conversation', async () => {
+    const surface = remembering()
+    const rules = [{ id: 'ask', verdict: 'ask' as const, scope: 'always' as const }]
+    const { server, host } = await gateway({ servers: { near: session().config }, surface, rules })
+    await host.call('near__echo', { text: 'x' }, { caller: 'cli' })
+    const grants = host.policy.grants()
+    expect(grants).toHaveLength(1)
+    const client = await anonymous(server)
+    for (let n = 0; n < 2; n++) await client.call('near__echo', { text: 'x' })
+    expect(surface.asked).toHaveLength(3)
+    expect(surface.asked.at(-1)).toMatchObject({ kind: 'approval', remember: ['always'] })
+    expect(host.policy.grants()).toEqual(grants)
+  })
+
+  it('have every sampling request reviewed', async () => {
+    const surface = remembering()
+    const models = [scripted('m')]
+    const { server, host } = await gateway({ servers: { near: session().config }, surface, models })
+    const params = { messages: [{ role: 'user', content: { type: 'text', text: 'Hi' } }], maxTokens: 50 }
+    await host.call('near__sample', { params }, { caller: 'cli' })
+    const client = await anonymous(server)
+    for (let n = 0; n < 2; n++)
+      expect(text(await client.call('near__sample', { params }))).toContain('I am m')
+    expect(surface.asked).toHaveLength(6)
+    expect(host.sampling.grants()).toHaveLength(2)
   })
 })
 

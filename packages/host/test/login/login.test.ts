@@ -9,6 +9,7 @@ import {
   type ProtectedServer,
   protectedServer,
 } from '../../../sdk/test/client-auth/support/protected-server.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { createLogin } from '../../src/servers/login/login.ts'
 import type { HostAnswers, HostOptions, HostQuestion } from '../../src/types/index.ts'
 import { folder, hostOf, started, states, textOf, until, type Watched } from '../fixtures/hosts.ts'
@@ -204,6 +205,35 @@ describe('a server that requires a login', () => {
     await expect(host.logins.signIn('s')).rejects.toThrow('access_denied')
     expect(host.connections.get('s')).toMatchObject({ state: 'needs-sign-in' })
     expect(host.activity({ kind: 'login' })).toMatchObject([{ outcome: 'error' }])
+  })
+
+  it('is described in one sentence, in each state', async () => {
+    const one = await protectedServer()
+    const file = join(folder(), '.mcp.json')
+    const servers = {
+      s: { url: one.url },
+      away: { url: 'http://127.0.0.1:9' },
+      off: { url: one.url, disabled: true },
+      ...parseConfig(JSON.stringify({ mcpServers: { found: { url: one.url } } }), { file, layer: 'project' })
+        .servers,
+    }
+    const host = await started({ servers, rules })
+    const failureOf = (work: Promise<unknown>) => work.then(String, (error: Error) => error.message)
+    const read = (server: string) => failureOf(host.read(server, 'a://b'))
+    const signIn = (server: string) => failureOf(host.logins.signIn(server))
+    const summaries = (server: string) =>
+      host.activity({ kind: 'connection' }).flatMap((row) => (row.server === server ? [row.summary] : []))
+    const needed = `requires a sign-in at ${one.as.origin}`
+    const { reason: unreachable } = Object(host.connections.get('away'))
+    const unapproved = `you have not agreed yet to the address that ${file} names: ${one.url}`
+    expect(summaries('s')).toEqual([`s ${needed}`])
+    expect(await read('s')).toBe(`s is not connected: It ${needed}`)
+    expect(await read('away')).toBe(`away is not connected: ${unreachable}`)
+    expect(await signIn('away')).toBe(`You are not signed in to away: ${unreachable}`)
+    expect(await read('off')).toBe('off is not connected: switched off in its configuration')
+    expect(await read('found')).toBe(`found is not connected: ${unapproved}`)
+    expect(await signIn('found')).toBe(`You are not signed in to found: ${unapproved}`)
+    expect(summaries('found').at(-1)).toBe(`found waits for your consent: ${unapproved}`)
   })
 
   it('does not ask if the configuration has credentials, or disables the login', async () => {

@@ -82,9 +82,9 @@ describe('through the proxy from the environment', () => {
   test('a registry and a bundle on a loopback address are contacted directly', async () => {
     const { env, asked } = await proxy(undefined)
     const away = { url: 'http://127.0.0.1:9/x.mcpb', hash: '' }
-    await expect(fetchBundle(away, { env })).rejects.toThrow('127.0.0.1:9 cannot be reached')
+    await expect(fetchBundle(away, { env })).rejects.toThrow('The connection to http://127.0.0.1:9')
     await expect(createRegistry({ url: 'http://127.0.0.1:9', env }).search('x')).rejects.toThrow(
-      'The registry 127.0.0.1:9 cannot be reached',
+      'The connection to http://127.0.0.1:9',
     )
     expect(asked).toEqual([])
   })

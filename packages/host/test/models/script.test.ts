@@ -48,6 +48,14 @@ test('a script keeps a reply with calls for later if calls are not allowed', asy
   expect(await ask(model)).toMatchObject({ stopReason: 'toolUse' })
 })
 
+test('a script that cannot be read is reported with the reason and what to check', () => {
+  const missing = join(folder(), 'none.json')
+  expect(() => scriptModel(missing)).toThrow(
+    `The script ${missing} of the model cannot be read: there is no such file. Check the path after "script:".`,
+  )
+  expect(() => scriptModel(folder())).toThrow('cannot be read: it is a folder.')
+})
+
 test.each([
   ['{', /not a script for a model: .*JSON/],
   [{}, /it needs "turns", a list/],

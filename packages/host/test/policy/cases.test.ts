@@ -2,7 +2,7 @@ import type { Tool } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
 import { callers } from '../../src/config/rule.ts'
 import { createGrants } from '../../src/core/policy/grants.ts'
-import { createLabels, createPolicy } from '../../src/core/policy/policy.ts'
+import { Labels, Policy } from '../../src/core/policy/policy.ts'
 import { openStore } from '../../src/log/store/store.ts'
 import type { PolicyRule } from '../../src/types/index.ts'
 import { argumentCases, type Case, precedence, verdicts, wildcards } from './pattern-cases.ts'
@@ -232,10 +232,10 @@ describe('the policy', () => {
 
   it.each(cases)('$name', ({ rules, call, verdict, by, fallback }) => {
     const store = openStore(':memory:')
-    const labels = createLabels(store.labels)
+    const labels = new Labels(store.labels)
     if (call.seen !== undefined) labels.add('talk', 'another', call.seen)
     if (call.own !== undefined) labels.add('talk', 'srv', call.own)
-    const policy = createPolicy({
+    const policy = new Policy({
       rules: rules.map((rule, n) => ({ ...rule, id: `rule ${n}`, author: `file, line ${n}` })),
       defaultVerdict: fallback,
       grants: createGrants(store.grants, undefined),

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { cpuMsOf } from '../../../../test/setup/cpu.ts'
 import { createGrants } from '../../src/core/policy/grants.ts'
 import { serverIdentity } from '../../src/core/policy/identity.ts'
-import { createLabels, createPolicy, type Policy, type PolicySubject } from '../../src/core/policy/policy.ts'
+import { Labels, Policy, type PolicySubject } from '../../src/core/policy/policy.ts'
 import { openStore } from '../../src/log/store/store.ts'
 import { matchesGlob } from '../../src/shared/text.ts'
 import type { PolicyRule, ServerConfig, Verdict } from '../../src/types/index.ts'
@@ -22,11 +22,11 @@ const rule = (verdict: Verdict, match: Omit<PolicyRule, 'id' | 'verdict'> = {}):
 })
 const policyOf = (rules: PolicyRule[], defaultVerdict?: Verdict): Policy => {
   const store = openStore(':memory:')
-  return createPolicy({
+  return new Policy({
     rules,
     defaultVerdict,
     grants: createGrants(store.grants, undefined),
-    labels: createLabels(store.labels),
+    labels: new Labels(store.labels),
     workspace: false,
   })
 }
@@ -190,18 +190,18 @@ describe('grants', () => {
     const store = openStore(':memory:')
     const common = {
       grants: createGrants(store.grants, undefined),
-      labels: createLabels(store.labels),
+      labels: new Labels(store.labels),
       workspace: false,
     }
-    const asking = createPolicy({ rules: [], ...common })
+    const asking = new Policy({ rules: [], ...common })
     const [x, y] = [subject('s', tool('x')), subject('s', tool('y'))]
     asking.remember(x, 'allow', { scope: 'always' }, asking.decide(x))
     asking.remember(y, 'deny', { scope: 'always' }, asking.decide(y))
-    const strict = createPolicy({ rules: [rule('deny')], ...common })
+    const strict = new Policy({ rules: [rule('deny')], ...common })
     expect(strict.decide(x).decision).toMatchObject({ verdict: 'deny', rule: 'deny' })
-    const lax = createPolicy({ rules: [rule('allow')], ...common })
+    const lax = new Policy({ rules: [rule('allow')], ...common })
     expect(lax.decide(y).decision).toMatchObject({ verdict: 'deny', rule: 'remembered:always' })
-    const careful = createPolicy({ rules: [rule('ask')], defaultVerdict: 'allow', ...common })
+    const careful = new Policy({ rules: [rule('ask')], defaultVerdict: 'allow', ...common })
     expect(careful.decide(x)).toMatchObject({ decision: { verdict: 'ask', rule: 'ask' }, remember: [] })
   })
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { planFrom } from '../../src/servers/install/plan.ts'
 import { bundleIn, createRegistry, fetchBundle } from '../../src/servers/install/registry.ts'
+import { orAborted } from '../../src/shared/signals.ts'
 import { registry, weather } from './stand-in.ts'
 
 const many = Array.from({ length: 5 }, (_, n) => ({
@@ -77,11 +78,24 @@ describe('a client of the registry', () => {
 
   it('contacts no registry without encryption, and names an unreachable one', async () => {
     expect(() => createRegistry({ url: 'http://example.org' })).toThrow('https')
-    await expect(createRegistry({ url: 'http://127.0.0.1:9' }).search('x')).rejects.toThrow(
-      'cannot be reached',
+    const failureOf = (work: Promise<unknown>) => work.then(String, (error: Error) => error.message)
+    const advice = 'Check the network connection, or use another registry.'
+    const closed = 'http://127.0.0.1:1025'
+    expect(await failureOf(createRegistry({ url: closed }).search('x'))).toBe(
+      `Could not reach ${closed}: nothing listens on this port (ECONNREFUSED). ${advice}`,
     )
-    await expect(createRegistry({ url: 'https://nobody.invalid' }).search('x')).rejects.toThrow(
-      'nobody.invalid cannot be reached: getaddrinfo',
+    expect(await failureOf(createRegistry({ url: 'https://nobody.invalid' }).search('x'))).toMatch(
+      /^Could not reach https:\/\/nobody\.invalid: (?:there is no host of this name \(ENOTFOUND\)|names cannot be resolved now \(EAI_AGAIN\))\. Check/,
+    )
+    expect(await failureOf(fetchBundle({ url: `${closed}/x.mcpb`, hash: '' }))).toBe(
+      `Could not reach ${closed}: nothing listens on this port (ECONNREFUSED). Check the network connection, or try again later.`,
+    )
+    const silent = createRegistry({
+      timeoutMs: 1,
+      fetch: (_url, init) => orAborted(new Promise(() => {}), init?.signal ?? AbortSignal.abort()),
+    })
+    expect(await failureOf(silent.search('x'))).toBe(
+      `${new URL(silent.url).origin} did not respond in time. ${advice}`,
     )
   })
 })

@@ -45,6 +45,20 @@ describe.each(eras)('a sampling grant (%s)', (era) => {
     expect(surface.asked).toHaveLength(4)
   })
 
+  it('ends with its conversation, also when that is deleted', async () => {
+    const surface = remembering('conversation')
+    const host = await hostIn(era, { surface, models: [scripted('m')], sampling: { limits: often } })
+    const withinAll = () => host.sampling.grants().map(({ within }) => within)
+    host.conversations.append('two', 0, [])
+    for (const conversation of ['one', 'two', 'three']) await sample(host, request, { conversation })
+    expect(withinAll()).toEqual(['one', 'one', 'two', 'two', 'three', 'three'])
+    host.endConversation('one')
+    host.conversations.remove('two')
+    expect(withinAll()).toEqual(['three', 'three'])
+    await sample(host, request, { conversation: 'one' })
+    expect(surface.asked).toHaveLength(8)
+  })
+
   it('asks again once its budget is used up', async () => {
     const surface = remembering('always')
     const model = replying('m', { usage: { inputTokens: 60, outputTokens: 40 } })

@@ -5,8 +5,7 @@ import { McpError } from '@jackfield/sdk'
 import { defined } from '@jackfield/sdk/internal'
 import type { FormTable } from '../../log/store/answer-tables.ts'
 import { FixableError, fixesOf } from '../../shared/failures.ts'
-import { readSmallFile } from '../../shared/files.ts'
-import { reasonOf } from '../../shared/text.ts'
+import { readErrorReason, readSmallFile } from '../../shared/files.ts'
 import type { ConfigInput, MissingInput, SecretStore, Secrets, ServerConfig } from '../../types/index.ts'
 import { serverProblems, textsOf } from '../server-entry.ts'
 import {
@@ -291,7 +290,7 @@ async function fileText(path: string, config: string, { redactor }: ResolveDeps)
   if (relativePath.startsWith('..') || isAbsolute(relativePath))
     throw new Error(`the file ${path} is not inside the folder of the configuration, so it is not read`)
   const read = await readSmallFile(real, maxFileBytes).catch((error: unknown) => {
-    throw new Error(`the file ${path} cannot be a value: ${reasonOf(error)}`)
+    throw new Error(`the file ${path} cannot be a value: ${readErrorReason(error)}`)
   })
   const text = read.toString('utf8')
   const value = text.replace(/\r?\n$/, '')

@@ -55,6 +55,14 @@ export function grantKey(identity: string, tool: Tool): GrantKey {
   return { identity, tool: tool.name, definition: toolDefinition(tool) }
 }
 
+/** Whether a call comes from a gateway client of an unknown user, to whom no grant for a conversation applies. */
+export function isOfUnknownUser({
+  caller,
+  conversation,
+}: Partial<Pick<PolicySubject, 'caller' | 'conversation'>>): boolean {
+  return caller === 'gateway' && conversation === undefined
+}
+
 /** Lasting grants are in `store`; those of a conversation are in memory and end with the host at the latest. */
 export function createGrants(store: GrantTable, workspace: string | undefined): Grants {
   const conversationGrants = new Map<string, StoredGrant>()

@@ -5,7 +5,7 @@ import { defined } from '@jackfield/sdk/internal'
 import { callers, ruleProblem } from '../../config/rule.ts'
 import type { ActivityLog, Recorder } from '../../log/store/activity-log.ts'
 import type { Store } from '../../log/store/store.ts'
-import { canonical, isRecord, type JsonRecord } from '../../shared/json.ts'
+import { isRecord, type JsonRecord } from '../../shared/json.ts'
 import type {
   Caller,
   CatalogTool,
@@ -18,7 +18,7 @@ import type {
   Verdict,
 } from '../../types/index.ts'
 import { createGrants, frozenArguments, type Grants, subjectOf } from './grants.ts'
-import { createLabels, createPolicy, type Policy, type ServerDefinitions } from './policy.ts'
+import { Labels, Policy, type ServerDefinitions } from './policy.ts'
 import { matches, strictest } from './rules.ts'
 
 interface LivePolicyOptions extends Pick<ServiceDeps, 'find' | 'recorder' | 'refuseWhenClosed'> {
@@ -44,40 +44,23 @@ interface LivePolicy {
 }
 
 export function createLivePolicy(options: LivePolicyOptions): LivePolicy {
-  const { rules, defaultVerdict, store, definitions, ...deps } = options
-  const workspace = options.workspace === undefined ? undefined : realFolder(options.workspace)
-  const grants = createGrants(store.grants, workspace)
-  const labels = createLabels(store.labels)
-  const policyFrom = (next: Pick<LivePolicyOptions, 'rules' | 'defaultVerdict'>): Policy =>
-    createPolicy({ ...next, grants, labels, definitions, workspace: workspace !== undefined })
-  let current = policyFrom({ rules, defaultVerdict })
-  const policy: Policy = {
-    get rules() {
-      return current.rules
-    },
-    get defaultVerdict() {
-      return current.defaultVerdict
-    },
-    decide: (...given) => current.decide(...given),
-    decideResult: (...given) => current.decideResult(...given),
-    remember: (...given) => current.remember(...given),
-    noteLabels: (...given) => current.noteLabels(...given),
-  }
+  const { rules, defaultVerdict, store, definitions, recorder } = options
+  const folder = options.workspace === undefined ? undefined : realFolder(options.workspace)
+  const grants = createGrants(store.grants, folder)
+  const labels = new Labels(store.labels)
+  const workspace = folder !== undefined
+  const policy = new Policy({ rules, defaultVerdict, grants, labels, definitions, workspace })
   return {
     policy,
-    service: createService({ ...deps, policy, grants, log: store.activity }),
+    service: createService({ ...options, policy, grants, log: store.activity }),
     endConversation: (conversation) => grants.endConversation(conversation),
     reload(next) {
-      const { recorder } = options
-      const after = policyFrom(next)
-      const isSame =
-        canonical(after.rules) === canonical(current.rules) && after.defaultVerdict === current.defaultVerdict
-      if (isSame) return false
-      const count = after.rules.length
-      const summary = `The policy changed: ${count} ${count === 1 ? 'rule' : 'rules'}, default ${after.defaultVerdict}`
-      const detail = { rules: after.rules, defaultVerdict: after.defaultVerdict }
+      if (!policy.reload(next)) return false
+      const { rules, defaultVerdict } = policy
+      const count = rules.length
+      const summary = `The policy changed: ${count} ${count === 1 ? 'rule' : 'rules'}, default ${defaultVerdict}`
+      const detail = { rules, defaultVerdict }
       recorder.note({ kind: 'approval', server: null, summary, detail }, 'changed')
-      current = after
       return true
     },
   }

@@ -13,7 +13,7 @@ import type {
   Remember,
   Verdict,
 } from '../../types/index.ts'
-import { type GrantSubject, type Grants, grantKey } from './grants.ts'
+import { type GrantSubject, type Grants, grantKey, isOfUnknownUser } from './grants.ts'
 import { matches, type RuleSubject, strictest } from './rules.ts'
 
 /** The call to decide on. */
@@ -45,36 +45,19 @@ export interface ServerDefinitions {
   readOnlyTools: readonly string[]
 }
 
-export interface Policy {
-  readonly rules: readonly PolicyRule[]
-  readonly defaultVerdict: Verdict
-  /** `typed`: the user typed this exact call, which counts as approval. */
-  decide(subject: PolicySubject, typed?: boolean): Ruling
-  /** Whether the caller may have the result; undefined if no rule applies. */
-  decideResult(subject: PolicySubject, typed?: boolean): Decision | undefined
-  /** Stores a grant, no longer than the ruling allows. Returns its duration, or undefined if none was stored. */
-  remember(
-    subject: PolicySubject,
-    verdict: 'allow' | 'deny',
-    remember: Remember,
-    ruling: Ruling,
-  ): GrantScope | undefined
-  /** Records that a conversation saw data of this server with these labels. */
-  noteLabels(conversation: string | undefined, server: string, labels: readonly string[]): void
-}
-
+/** Shortest first. */
+const scopes: readonly GrantScope[] = ['conversation', 'workspace', 'always']
 const userAuthor = 'the person'
 const defaultAuthor = 'Jackfield'
+const typedDecision: Decision = { verdict: 'allow', rule: 'typed', author: userAuthor }
 
-/**
- * Decides by the strictest of all matching rules: deny, then ask, then allow. A grant counts as a rule for exactly one definition
- * of one tool, and replaces an `ask` only if the rule allows grants.
- * @throws McpError 'INVALID' for an invalid rule, since the others alone might allow what it forbids
- */
-export function createPolicy(options: {
+interface RuleOptions {
   rules: readonly PolicyRule[]
   /** Default `ask`. */
   defaultVerdict?: Verdict | undefined
+}
+
+interface PolicyOptions extends RuleOptions {
   grants: Grants
   labels: Labels
   /**
@@ -84,101 +67,157 @@ export function createPolicy(options: {
   definitions?: ((server: string) => ServerDefinitions | undefined) | undefined
   /** Whether there is a workspace folder to limit grants to. */
   workspace: boolean
-}): Policy {
-  const { grants, labels } = options
-  for (const rule of options.rules) {
-    const problem = ruleProblem(rule)
-    if (problem === undefined) continue
-    throw new McpError('INVALID', `The rule ${JSON.stringify(rule.id)} is invalid: ${problem}.`)
-  }
-  const rules = options.rules.map((rule) => frozenCopy({ author: 'this program', ...rule }))
-  const rulesMatching = (gate: 'call' | 'result', subject: RuleSubject): PolicyRule[] =>
-    rules.filter((rule) => (rule.gate ?? 'call') === gate && matches(rule, subject))
-  const fallback: Decision =
-    options.defaultVerdict === undefined
-      ? { verdict: 'ask', rule: 'default', author: defaultAuthor }
-      : { verdict: options.defaultVerdict, rule: 'default', author: 'the configuration' }
+}
 
-  function decideByRules(matched: readonly PolicyRule[], mustAsk: boolean): Decision {
+/**
+ * Decides by the strictest of all matching rules: deny, then ask, then allow. A grant counts as a rule for exactly one definition
+ * of one tool, and replaces an `ask` only if the rule allows grants.
+ */
+export class Policy {
+  readonly #options: PolicyOptions
+  #rules: readonly PolicyRule[]
+  #fallback: Decision
+
+  /** @throws McpError 'INVALID' for an invalid rule, since the others alone might allow what it forbids */
+  constructor(options: PolicyOptions) {
+    this.#options = options
+    this.#rules = checkedRules(options.rules)
+    this.#fallback = fallbackOf(options.defaultVerdict)
+  }
+
+  get rules(): readonly PolicyRule[] {
+    return this.#rules
+  }
+
+  get defaultVerdict(): Verdict {
+    return this.#fallback.verdict
+  }
+
+  /** Replaces the rules; returns false if they are unchanged. Throws as the constructor does, and then keeps the previous ones. */
+  reload({ rules: given, defaultVerdict }: RuleOptions): boolean {
+    const rules = checkedRules(given)
+    const fallback = fallbackOf(defaultVerdict)
+    if (canonical(rules) === canonical(this.#rules) && fallback.verdict === this.#fallback.verdict)
+      return false
+    this.#rules = rules
+    this.#fallback = fallback
+    return true
+  }
+
+  /** `typed`: the user typed this exact call, which counts as approval. */
+  decide(subject: PolicySubject, typed = false): Ruling {
+    const { grants, labels, workspace } = this.#options
+    const flowing = labels.flowing(subject.conversation, subject.server)
+    const matched = this.#rulesMatching('call', ruleSubject(subject, flowing))
+    // Few calls need the definitions, which takes longer than all the rest.
+    const definitions = grants.coversReadOnly(subject.identity) ? this.#definitionsFor(subject) : undefined
+    const matchingGrants = grants.find(grantSubject(subject, definitions))
+    const mustAsk =
+      subject.tool.annotations?.openWorldHint !== false && flowing.some((label) => !isSettled(label, matched))
+    const decision = this.#decideByRules(matched, mustAsk)
+    const ruling = (decided: Decision, remember: readonly GrantScope[] = []): Ruling => ({
+      decision: decided,
+      remember,
+      matched,
+      grants: matchingGrants,
+      labels: flowing,
+      readOnlyTools:
+        remember.includes('conversation') && subject.conversation !== undefined
+          ? (this.#definitionsFor(subject)?.readOnlyTools ?? [])
+          : [],
+    })
+    if (decision.verdict === 'deny') return ruling(decision)
+    // The typed call takes precedence over earlier answers.
+    if (typed) return ruling(decision.verdict === 'ask' ? typedDecision : decision)
+
+    const denial = matchingGrants.find(({ verdict }) => verdict === 'deny')
+    if (denial !== undefined) return ruling(remembered(denial))
+    if (decision.verdict === 'allow') return ruling(decision)
+    const allowedScopes = mustAsk
+      ? []
+      : rememberableScopes(matched).filter(
+          (scope) =>
+            (scope !== 'workspace' || workspace) && (scope !== 'conversation' || !isOfUnknownUser(subject)),
+        )
+    const approval = matchingGrants.find(({ scope }) => allowedScopes.includes(scope))
+    return approval === undefined ? ruling(decision, allowedScopes) : ruling(remembered(approval))
+  }
+
+  /** Whether the caller may have the result; undefined if no rule applies. */
+  decideResult(subject: PolicySubject, typed = false): Decision | undefined {
+    const rule = strictest(this.#rulesMatching('result', ruleSubject(subject, subject.dataLabels ?? [])))
+    if (rule === undefined) return undefined
+    return typed && rule.verdict === 'ask' ? typedDecision : byRule(rule)
+  }
+
+  /** Stores a grant, no longer than the ruling allows. Returns its duration, or undefined if none was stored. */
+  remember(
+    subject: PolicySubject,
+    verdict: 'allow' | 'deny',
+    remember: Remember,
+    ruling: Ruling,
+  ): GrantScope | undefined {
+    const { grants } = this.#options
+    const scope = ruling.remember.includes(remember.scope)
+      ? remember.scope
+      : ruling.remember.find((allowed) => scopes.indexOf(allowed) < scopes.indexOf(remember.scope))
+    if (scope === undefined) return undefined
+    const { readOnlyTools, ...limits } = remember
+    if (readOnlyTools !== true) {
+      grants.add(grantSubject(subject, undefined), verdict, { ...limits, scope }, subject.server)
+      return scope
+    }
+    // The user approved the definition in the question: nothing is stored if it changed meanwhile.
+    const definitions = this.#definitionsFor(subject)
+    const isSame = canonical(definitions?.readOnlyTools ?? []) === canonical(ruling.readOnlyTools)
+    if (verdict !== 'allow' || ruling.readOnlyTools.length === 0 || !isSame) return undefined
+    const answer = { scope: 'conversation', readOnlyTools } as const
+    grants.add(grantSubject(subject, definitions), verdict, answer, subject.server)
+    return 'conversation'
+  }
+
+  /** Records that a conversation saw data of this server with these labels. */
+  noteLabels(conversation: string | undefined, server: string, seen: readonly string[]): void {
+    this.#options.labels.add(conversation, server, seen)
+  }
+
+  #rulesMatching(gate: 'call' | 'result', subject: RuleSubject): PolicyRule[] {
+    return this.#rules.filter((rule) => (rule.gate ?? 'call') === gate && matches(rule, subject))
+  }
+
+  #decideByRules(matched: readonly PolicyRule[], mustAsk: boolean): Decision {
     const rule = strictest(matched)
-    const labelDecision: Decision = { verdict: 'ask', rule: 'label', author: defaultAuthor }
-    if (rule === undefined) return mustAsk && fallback.verdict !== 'deny' ? labelDecision : fallback
-    return mustAsk && rule.verdict === 'allow' ? labelDecision : byRule(rule)
+    const decision = rule === undefined ? this.#fallback : byRule(rule)
+    const isOverruled =
+      mustAsk && (rule === undefined ? decision.verdict !== 'deny' : rule.verdict === 'allow')
+    return isOverruled ? { verdict: 'ask', rule: 'label', author: defaultAuthor } : decision
   }
 
   /**
    * The server's definitions, if the tool is pinned and declares itself read-only. Removes a grant given for other definitions.
    */
-  function definitionsFor({ server, identity, tool }: PolicySubject): ServerDefinitions | undefined {
+  #definitionsFor({ server, identity, tool }: PolicySubject): ServerDefinitions | undefined {
+    const { grants, definitions } = this.#options
     const isReadOnly = hasReadOnlyHint(tool)
     if (!isReadOnly && !grants.coversReadOnly(identity)) return undefined
-    const known = options.definitions?.(server)
+    const known = definitions?.(server)
     grants.removeExcept(identity, known?.fingerprint)
     return isReadOnly && known?.readOnlyTools.includes(tool.name) === true ? known : undefined
   }
+}
 
-  return {
-    rules,
-    defaultVerdict: fallback.verdict,
-    decide(subject, typed = false) {
-      const flowing = labels.flowing(subject.conversation, subject.server)
-      const matched = rulesMatching('call', ruleSubject(subject, flowing))
-      // Few calls need the definitions, which takes longer than all the rest.
-      const definitions = grants.coversReadOnly(subject.identity) ? definitionsFor(subject) : undefined
-      const matchingGrants = grants.find(grantSubject(subject, definitions))
-      const mustAsk =
-        subject.tool.annotations?.openWorldHint !== false &&
-        flowing.some((label) => !isSettled(label, matched))
-      const decision = decideByRules(matched, mustAsk)
-      const ruling = (decided: Decision, remember: readonly GrantScope[] = []): Ruling => ({
-        decision: decided,
-        remember,
-        matched,
-        grants: matchingGrants,
-        labels: flowing,
-        readOnlyTools:
-          remember.includes('conversation') && subject.conversation !== undefined
-            ? (definitionsFor(subject)?.readOnlyTools ?? [])
-            : [],
-      })
-      if (decision.verdict === 'deny') return ruling(decision)
-      // The typed call takes precedence over earlier answers.
-      if (typed && decision.verdict === 'ask') {
-        return ruling({ verdict: 'allow', rule: 'typed', author: userAuthor })
-      }
-      if (typed) return ruling(decision)
-
-      const denial = matchingGrants.find(({ verdict }) => verdict === 'deny')
-      if (denial !== undefined) return ruling(remembered(denial))
-      if (decision.verdict === 'allow') return ruling(decision)
-      const scopes = mustAsk ? [] : rememberableScopes(matched, options.workspace)
-      const approval = matchingGrants.find(({ scope }) => scopes.includes(scope))
-      return approval === undefined ? ruling(decision, scopes) : ruling(remembered(approval))
-    },
-    decideResult(subject, typed = false) {
-      const rule = strictest(rulesMatching('result', ruleSubject(subject, subject.dataLabels ?? [])))
-      if (rule === undefined) return undefined
-      const typedAsk = typed && rule.verdict === 'ask'
-      return typedAsk ? { verdict: 'allow', rule: 'typed', author: userAuthor } : byRule(rule)
-    },
-    remember(subject, verdict, remember, ruling) {
-      const scope = ruling.remember.includes(remember.scope) ? remember.scope : ruling.remember[0]
-      if (scope === undefined) return undefined
-      const { readOnlyTools, ...limits } = remember
-      if (readOnlyTools !== true) {
-        grants.add(grantSubject(subject, undefined), verdict, { ...limits, scope }, subject.server)
-        return scope
-      }
-      // The user approved the definition in the question: nothing is stored if it changed meanwhile.
-      const definitions = definitionsFor(subject)
-      const isSame = canonical(definitions?.readOnlyTools ?? []) === canonical(ruling.readOnlyTools)
-      if (verdict !== 'allow' || ruling.readOnlyTools.length === 0 || !isSame) return undefined
-      const answer = { scope: 'conversation', readOnlyTools } as const
-      grants.add(grantSubject(subject, definitions), verdict, answer, subject.server)
-      return 'conversation'
-    },
-    noteLabels: (conversation, server, seen) => labels.add(conversation, server, seen),
+function checkedRules(rules: readonly PolicyRule[]): PolicyRule[] {
+  for (const rule of rules) {
+    const problem = ruleProblem(rule)
+    if (problem === undefined) continue
+    throw new McpError('INVALID', `The rule ${JSON.stringify(rule.id)} is invalid: ${problem}.`)
   }
+  return rules.map((rule) => frozenCopy({ author: 'this program', ...rule }))
+}
+
+function fallbackOf(verdict: Verdict | undefined): Decision {
+  const author = verdict === undefined ? defaultAuthor : 'the configuration'
+  return { verdict: verdict ?? 'ask', rule: 'default', author }
 }
 
 function byRule({ verdict, id, author }: PolicyRule): Decision {
@@ -197,13 +236,11 @@ function isSettled(label: string, matched: readonly PolicyRule[]): boolean {
 }
 
 /** The durations allowed by all matching `ask` rules; without any, the default verdict allows every duration. */
-function rememberableScopes(matched: readonly PolicyRule[], workspace: boolean): readonly GrantScope[] {
-  const scopes: readonly GrantScope[] = ['conversation', 'workspace', 'always']
+function rememberableScopes(matched: readonly PolicyRule[]): readonly GrantScope[] {
   const maxScopes = matched
     .filter((rule) => rule.verdict === 'ask')
     .map((rule) => (rule.scope === undefined ? 0 : scopes.indexOf(rule.scope) + 1))
-  const allowedScopes = scopes.slice(0, Math.min(scopes.length, ...maxScopes))
-  return workspace ? allowedScopes : allowedScopes.filter((scope) => scope !== 'workspace')
+  return scopes.slice(0, Math.min(scopes.length, ...maxScopes))
 }
 
 function ruleSubject(subject: PolicySubject, labels: readonly string[]): RuleSubject {
@@ -222,32 +259,29 @@ export function hasReadOnlyHint({ annotations }: Tool): boolean {
   return annotations?.readOnlyHint === true && annotations.destructiveHint !== true
 }
 
-/** Labels of the data each conversation saw. */
-interface Labels {
-  /** Records that data of this server with these labels was seen. */
-  add(conversation: string | undefined, server: string, labels: readonly string[]): void
-  /** Seen labels of data from other servers than this one. */
-  flowing(conversation: string | undefined, server: string): string[]
-}
+/** Labels of the data each conversation saw. Outside conversations, all data seen since the host started counts. */
+export class Labels {
+  readonly #table: LabelTable
+  readonly #outside: SeenLabel[] = []
 
-/** Outside conversations, all data seen since the host started counts. */
-export function createLabels(table: LabelTable): Labels {
-  const outside: SeenLabel[] = []
-  return {
-    add(conversation, server, labels) {
-      for (const label of labels) {
-        if (conversation !== undefined) table.add(conversation, { label, server })
-        else if (!outside.some((seen) => seen.label === label && seen.server === server)) {
-          outside.push({ label, server })
-        }
+  constructor(table: LabelTable) {
+    this.#table = table
+  }
+
+  /** Records that data of this server with these labels was seen. */
+  add(conversation: string | undefined, server: string, labels: readonly string[]): void {
+    for (const label of labels) {
+      if (conversation !== undefined) this.#table.add(conversation, { label, server })
+      else if (!this.#outside.some((seen) => seen.label === label && seen.server === server)) {
+        this.#outside.push({ label, server })
       }
-    },
-    flowing(conversation, server) {
-      const seen = conversation === undefined ? outside : table.of(conversation)
-      if (seen.length === 0) return []
-      return [
-        ...new Set(seen.filter((seenLabel) => seenLabel.server !== server).map(({ label }) => label)),
-      ].sort()
-    },
+    }
+  }
+
+  /** Seen labels of data from other servers than this one. */
+  flowing(conversation: string | undefined, server: string): string[] {
+    const seen = conversation === undefined ? this.#outside : this.#table.of(conversation)
+    if (seen.length === 0) return []
+    return [...new Set(seen.filter((one) => one.server !== server).map(({ label }) => label))].sort()
   }
 }

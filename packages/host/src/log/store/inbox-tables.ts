@@ -1,6 +1,6 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { Round } from '@jackfield/sdk/client'
-import { inTransaction, readJson } from '@jackfield/sdk/internal'
+import { defined, inTransaction, readJson } from '@jackfield/sdk/internal'
 import { frozenCopy, type JsonRecord } from '../../shared/json.ts'
 import type { Caller, Decision, HostQuestion, Inbox, InboxItem } from '../../types/index.ts'
 import type { LogWriter } from './log-writer.ts'
@@ -52,6 +52,10 @@ export interface InboxTable {
 
 const columns = `id, question, state, at, activity, owner, call, round, answer, answered_by, answered_at, reason,
   address, sealed`
+/** An activity row and the rows that caused it, as `up`. */
+const ancestors = `WITH RECURSIVE up (id) AS (
+  SELECT ? UNION SELECT a.cause FROM activity a JOIN up ON a.id = up.id WHERE a.cause IS NOT NULL
+)`
 const uncertainSuffix = ' while the answer was on its way, so it is unknown whether it arrived'
 const maxStoredSettled = 1_000
 
@@ -101,11 +105,7 @@ export function createInboxTable(
     database.prepare('DELETE FROM parked_call WHERE owner = ? AND sent = 1'),
     database.prepare('UPDATE parked_call SET owner = NULL WHERE owner = ?'),
   ]
-  const selectAncestors = database.prepare(
-    `WITH RECURSIVE up (id) AS (
-       SELECT ? UNION SELECT a.cause FROM activity a JOIN up ON a.id = up.id WHERE a.cause IS NOT NULL
-     ) SELECT id FROM up`,
-  )
+  const selectAncestors = database.prepare(`${ancestors} SELECT id FROM up`)
   return {
     add({ question, activity, owner, suspended, address }) {
       // `get` would stop at the returned row and hide an error of the commit.
@@ -128,33 +128,20 @@ export function createInboxTable(
       return row && toRow(row)
     },
     list({ state = 'open', server, limit = 1_000 } = {}) {
-      const conditions: string[] = []
-      const values: SQLInputValue[] = []
-      if (state !== 'all') {
-        conditions.push('state = ?')
-        values.push(state)
-      }
-      if (server !== undefined) {
-        conditions.push('server = ?')
-        values.push(server)
-      }
-      const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`
+      const wanted = Object.entries(defined({ state: state === 'all' ? undefined : state, server }))
+      const where = wanted.map(([column], n) => ` ${n === 0 ? 'WHERE' : 'AND'} ${column} = ?`).join('')
       const newest = database
         .prepare(`SELECT ${columns} FROM inbox${where} ORDER BY seq DESC LIMIT ?`)
-        .all(...values, Math.max(0, Math.trunc(limit)))
+        .all(...wanted.map(([, value]) => value), Math.max(0, Math.trunc(limit)))
       return newest.reverse().map(toRow)
     },
     ofRound: (call, round) => ofRound.all(call, round).map(toRow),
     answer: (id, { value, sealed, by }) =>
       Number(answer.run(JSON.stringify(value), sealed ?? null, by, new Date().toISOString(), id).changes) ===
       1,
-    deleteSealedAnswer: (id) => {
-      deleteSealed.run(id)
-    },
+    deleteSealedAnswer: (id) => void deleteSealed.run(id),
     withdraw: (id, reason) => Number(withdraw.run(reason, id).changes) === 1,
-    markLost: (call, round, reason) => {
-      markLost.run(reason, call, round)
-    },
+    markLost: (call, round, reason) => void markLost.run(reason, call, round),
     owners: () => owners.all().map((row) => String(row['owner'])),
     abandon: (owner, reason) =>
       inTransaction(database, () => {
@@ -260,9 +247,7 @@ export function createSuspendedCallTable(database: DatabaseSync, writer: LogWrit
   )
   const selectCall = database.prepare(`SELECT ${callColumns} FROM parked_call WHERE call = ?`)
   const selectAncestor = database.prepare(
-    `WITH RECURSIVE up (id) AS (
-       SELECT ? UNION SELECT a.cause FROM activity a JOIN up ON a.id = up.id WHERE a.cause IS NOT NULL
-     ) SELECT p.call, p.round FROM parked_call p JOIN up ON p.call = up.id`,
+    `${ancestors} SELECT p.call, p.round FROM parked_call p JOIN up ON p.call = up.id`,
   )
   const sending = database.prepare('UPDATE parked_call SET sent = 1 WHERE call = ? AND owner = ?')
   const claim = database.prepare(
@@ -295,13 +280,9 @@ export function createSuspendedCallTable(database: DatabaseSync, writer: LogWrit
       const row = selectAncestor.get(activity)
       return row && { call: Number(row['call']), round: Number(row['round']) }
     },
-    sending: (call, owner) => {
-      sending.run(call, owner)
-    },
+    sending: (call, owner) => void sending.run(call, owner),
     claim: (call, owner) => Number(claim.run(owner, call).changes) === 1,
-    release: (call, owner) => {
-      release.run(call, owner)
-    },
+    release: (call, owner) => void release.run(call, owner),
     end: (call, owner) => Number(end.run(call, owner).changes) === 1,
     approvalOf(call) {
       writer.flush()

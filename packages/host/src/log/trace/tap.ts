@@ -1,12 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { JsonRpcMessage, RequestId } from '@jackfield/sdk'
 import type { ClientTelemetry, Fetch, TelemetryRequest, TelemetrySpan } from '@jackfield/sdk/client'
-import { readJson } from '@jackfield/sdk/internal'
+import { defined, readJson } from '@jackfield/sdk/internal'
 import type { SecretRedactor } from '../../config/secrets/redactor.ts'
 import type { ActiveRequests } from '../../core/active-requests.ts'
 import { isRecord } from '../../shared/json.ts'
 import { oneLine } from '../../shared/text.ts'
-import type { Activity } from '../../types/index.ts'
 import type { NewTraceRow, TraceCause, TraceEntry } from '../store/log-writer.ts'
 import type { TraceTable } from '../store/trace-table.ts'
 
@@ -20,23 +19,16 @@ interface TapDeps {
   maskedHeaders: readonly string[]
   /** Sends HTTP requests. */
   fetch: Fetch
-  /** Trace context sent to servers; undefined for none. */
-  traceparents: Traceparents | undefined
+  /** The `traceparent` (W3C trace context, SEP-414) that is sent with the requests of an activity row; undefined for none. */
+  traceparentOf: ((row: number) => string | undefined) | undefined
   /** Called when an event could not be written. */
   failed: (error: unknown) => void
   now: () => number
   tick: () => number
 }
 
-/** Records one connection. */
-export interface Tap {
-  readonly connection: string
-  message(direction: 'sent' | 'received', message: JsonRpcMessage): void
-  /** Sets the call that a message belongs to. */
-  readonly telemetry: ClientTelemetry
-  /** Sends HTTP requests and records them. */
-  readonly fetch: Fetch
-}
+type RequestOrNotification = Extract<JsonRpcMessage, { method: string }>
+type Response = Exclude<JsonRpcMessage, RequestOrNotification>
 
 interface OpenRequest {
   entry: TraceEntry
@@ -51,153 +43,67 @@ const maxPayload = 1_048_576
 /** Maximum remembered requests without a response of one connection. */
 const maxOpen = 10_000
 
-export function createTap(server: string, deps: TapDeps): Tap {
-  const { table, activeRequests, redactor, now, tick } = deps
-  const connection = `${server}/${randomUUID().slice(0, 8)}`
+/** Records one connection. */
+export class Tap {
+  readonly connection: string
+  /** Sets the call that a message belongs to. */
+  readonly telemetry: ClientTelemetry = { begin: (request) => this.#beginSafely(request) }
+  readonly #server: string
+  readonly #deps: TapDeps
   /** Requests without a response, by sender and id. */
-  const open = { sent: new Map<RequestId, OpenRequest>(), received: new Map<RequestId, OpenRequest>() }
+  readonly #open = { sent: new Map<RequestId, OpenRequest>(), received: new Map<RequestId, OpenRequest>() }
   /** The activity row of each request of this client. */
-  const rowOf = new Map<string | number, number>()
-  const spans = new WeakMap<TelemetrySpan, number>()
+  readonly #rowOf = new Map<RequestId, number>()
+  readonly #spans = new WeakMap<TelemetrySpan, number>()
   /** Server requests of the session era, by their params. */
-  const questions = new WeakMap<object, TraceEntry>()
+  readonly #questions = new WeakMap<object, TraceEntry>()
 
-  const write = (row: NewEvent): TraceEntry | undefined => {
-    if (!deps.keep) return undefined
-    try {
-      return table.add({ ...row, ...storedPayload(row.payload), at: now(), tick: tick(), server, connection })
-    } catch (error) {
-      deps.failed(error)
-      return undefined
-    }
-  }
-  const rowCause = (activity: number | null | undefined): TraceCause | null =>
-    activity === null || activity === undefined ? null : { activity }
-
-  function causeOf(direction: 'sent' | 'received', message: JsonRpcMessage): TraceCause | null {
-    if (!('method' in message)) return null
-    if (direction === 'sent') {
-      const cancelled = message.params?.['requestId']
-      const id = 'id' in message ? message.id : isId(cancelled) ? cancelled : undefined
-      return rowCause(id === undefined ? undefined : rowOf.get(id))
-    }
-    const token = message.params?.['progressToken']
-    const request = isId(token) ? rowOf.get(token) : undefined
-    if (request !== undefined) return rowCause(request)
-    // Neither has the id of its request.
-    return 'id' in message || message.method === 'notifications/message'
-      ? rowCause(activeRequests.find(server, undefined).row)
-      : null
+  constructor(server: string, deps: TapDeps) {
+    this.connection = `${server}/${randomUUID().slice(0, 8)}`
+    this.#server = server
+    this.#deps = deps
   }
 
-  function request(direction: 'sent' | 'received', message: JsonRpcMessage): void {
-    if (!('method' in message)) return
-    const { method, params } = message
-    const target = targetOf(params)
-    const tool = target === null ? null : redactor.text(target)
-    const cause = causeOf(direction, message)
-    const id = 'id' in message ? message.id : undefined
-    const summary = oneLine(tool === null ? method : `${method} ${tool}`)
-    const rpc = id === undefined ? null : JSON.stringify(id)
-    const entry = write({
-      kind: 'wire',
-      direction,
-      method,
-      tool,
-      rpc,
-      cause,
-      reply: null,
-      status: null,
-      ms: null,
-      summary,
-      payload: redactor.value(message),
-    })
-    if (entry === undefined || id === undefined) return
-    if (direction === 'received' && params !== undefined) questions.set(params, entry)
-    const pending = open[direction]
-    if (pending.size >= maxOpen) pending.clear()
-    pending.set(id, { entry, tick: entry.row.tick, method, tool, cause })
+  message(direction: 'sent' | 'received', message: JsonRpcMessage): void {
+    if ('method' in message) this.#onRequest(direction, message)
+    else this.#onResponse(direction, message)
   }
 
-  function answer(direction: 'sent' | 'received', message: JsonRpcMessage): void {
-    if ('method' in message) return
-    const pending = open[direction === 'sent' ? 'received' : 'sent']
-    const request = message.id === undefined ? undefined : pending.get(message.id)
-    if (message.id !== undefined) pending.delete(message.id)
-    if (direction === 'received' && message.id !== undefined) rowOf.delete(message.id)
-    const failed = 'error' in message || message.result['isError'] === true
-    const outcome =
-      'error' in message ? `${message.error.message} (error ${message.error.code})` : typeOf(message.result)
-    write({
-      kind: 'wire',
-      direction,
-      method: request?.method ?? null,
-      tool: request?.tool ?? null,
-      rpc: message.id === undefined ? null : JSON.stringify(message.id),
-      cause: request?.cause ?? null,
-      reply: request?.entry ?? null,
-      status: failed ? 'error' : 'ok',
-      ms: request === undefined ? null : round(tick() - request.tick),
-      summary: redactor.text(oneLine(`${request?.method ?? 'answer'}: ${outcome}`)),
-      payload: redactor.value(message),
-    })
-  }
-
-  function begin({ by, method, params, parent }: TelemetryRequest): TelemetrySpan | undefined {
-    const row = parent && spans.get(parent)
-    if (by === 'server') {
-      const entry = questions.get(params)
-      if (entry !== undefined && row !== undefined) table.setCause(entry, { activity: row })
-    }
-    const activityRow = row ?? (by === 'client' ? originRow(method, params) : undefined)
-    if (activityRow === undefined) return undefined
-    const span: TelemetrySpan = {
-      meta: (by === 'client' && deps.traceparents?.of(activityRow)) || {},
-      sent: (id) => {
-        if (rowOf.size >= maxOpen) rowOf.clear()
-        rowOf.set(id, activityRow)
-      },
-      run: (work) => work(),
-      end: () => {},
-    }
-    spans.set(span, activityRow)
-    return span
-  }
-
-  function originRow(method: string, params: Readonly<Record<string, unknown>>): number | undefined {
-    return activeRequests.find(server, { id: 0, method, params }).row ?? undefined
-  }
-
-  const send: Fetch = async (url, init) => {
+  /** Sends HTTP requests and records them. */
+  readonly fetch: Fetch = async (url, init) => {
+    const { maskedHeaders: masked, fetch: send, tick } = this.#deps
     const since = tick()
     const body = typeof init.body === 'string' ? bodyOf(init.body) : undefined
-    const openRequest = body?.id === undefined ? undefined : open.sent.get(body.id)
+    const request = body?.id === undefined ? undefined : this.#open.sent.get(body.id)
     const method = init.method ?? 'GET'
     const note = (status: string, details: Record<string, unknown>, outcome: string): void => {
-      const request = {
-        method,
-        url: maskedUrl(url),
-        headers: maskedHeaders(new Headers(init.headers), deps.maskedHeaders),
-        bytes: typeof init.body === 'string' ? Buffer.byteLength(init.body) : 0,
-      }
-      write({
+      const shownUrl = maskedUrl(url)
+      this.#write({
         kind: 'http',
         direction: 'sent',
         method: body?.method ?? null,
-        tool: openRequest?.tool ?? null,
-        rpc: body?.id === undefined ? null : JSON.stringify(body.id),
-        cause: openRequest?.entry ?? null,
+        tool: request?.tool ?? null,
+        rpc: rpcOf(body?.id),
+        cause: request?.entry ?? null,
         reply: null,
         status,
         ms: round(tick() - since),
-        summary: redactor.text(oneLine(`${method} ${new URL(request.url).pathname} → ${outcome}`)),
-        payload: redactor.value({ request, ...details }),
+        summary: this.#redactedLine(`${method} ${new URL(shownUrl).pathname} → ${outcome}`),
+        payload: {
+          request: {
+            method,
+            url: shownUrl,
+            headers: maskedHeaders(new Headers(init.headers), masked),
+            bytes: typeof init.body === 'string' ? Buffer.byteLength(init.body) : 0,
+          },
+          ...details,
+        },
       })
     }
     try {
-      const response = await deps.fetch(url, init)
+      const response = await send(url, init)
       const { status, statusText } = response
-      const headers = maskedHeaders(response.headers, deps.maskedHeaders)
+      const headers = maskedHeaders(response.headers, masked)
       note(status < 400 ? 'ok' : 'error', { response: { status, statusText, headers } }, String(status))
       return response
     } catch (error) {
@@ -208,32 +114,131 @@ export function createTap(server: string, deps: TapDeps): Tap {
     }
   }
 
-  return {
-    connection,
-    message(direction, message) {
-      if ('method' in message) request(direction, message)
-      else answer(direction, message)
-    },
-    telemetry: {
-      begin(telemetryRequest) {
-        try {
-          return begin(telemetryRequest)
-        } catch (error) {
-          deps.failed(error)
-          return undefined
-        }
+  #onRequest(direction: 'sent' | 'received', message: RequestOrNotification): void {
+    const { method, params } = message
+    const target = targetOf(params)
+    const tool = target === null ? null : this.#deps.redactor.text(target)
+    const cause = this.#causeOf(direction, message)
+    const id = 'id' in message ? message.id : undefined
+    const summary = oneLine(tool === null ? method : `${method} ${tool}`)
+    const rpc = rpcOf(id)
+    const entry = this.#write({
+      kind: 'wire',
+      direction,
+      method,
+      tool,
+      rpc,
+      cause,
+      reply: null,
+      status: null,
+      ms: null,
+      summary,
+      payload: message,
+    })
+    if (entry === undefined || id === undefined) return
+    if (direction === 'received' && params !== undefined) this.#questions.set(params, entry)
+    const pending = this.#open[direction]
+    if (pending.size >= maxOpen) pending.clear()
+    pending.set(id, { entry, tick: entry.row.tick, method, tool, cause })
+  }
+
+  #onResponse(direction: 'sent' | 'received', message: Response): void {
+    const { id } = message
+    const pending = this.#open[direction === 'sent' ? 'received' : 'sent']
+    const request = id === undefined ? undefined : pending.get(id)
+    if (id !== undefined) {
+      pending.delete(id)
+      if (direction === 'received') this.#rowOf.delete(id)
+    }
+    const failed = 'error' in message || message.result['isError'] === true
+    const outcome =
+      'error' in message ? `${message.error.message} (error ${message.error.code})` : typeOf(message.result)
+    this.#write({
+      kind: 'wire',
+      direction,
+      method: request?.method ?? null,
+      tool: request?.tool ?? null,
+      rpc: rpcOf(id),
+      cause: request?.cause ?? null,
+      reply: request?.entry ?? null,
+      status: failed ? 'error' : 'ok',
+      ms: request === undefined ? null : round(this.#deps.tick() - request.tick),
+      summary: this.#redactedLine(`${request?.method ?? 'answer'}: ${outcome}`),
+      payload: message,
+    })
+  }
+
+  #causeOf(direction: 'sent' | 'received', message: RequestOrNotification): TraceCause | null {
+    if (direction === 'sent') {
+      const cancelled = message.params?.['requestId']
+      const id = 'id' in message ? message.id : isId(cancelled) ? cancelled : undefined
+      return rowCause(id === undefined ? undefined : this.#rowOf.get(id))
+    }
+    const token = message.params?.['progressToken']
+    const request = isId(token) ? this.#rowOf.get(token) : undefined
+    if (request !== undefined) return rowCause(request)
+    // Neither has the id of its request.
+    return 'id' in message || message.method === 'notifications/message'
+      ? rowCause(this.#deps.activeRequests.find(this.#server, undefined).row)
+      : null
+  }
+
+  #beginSafely(request: TelemetryRequest): TelemetrySpan | undefined {
+    try {
+      return this.#begin(request)
+    } catch (error) {
+      this.#deps.failed(error)
+      return undefined
+    }
+  }
+
+  #begin({ by, method, params, parent }: TelemetryRequest): TelemetrySpan | undefined {
+    const { table, traceparentOf, activeRequests } = this.#deps
+    const row = parent && this.#spans.get(parent)
+    if (by === 'server') {
+      const entry = this.#questions.get(params)
+      if (entry !== undefined && row !== undefined) table.setCause(entry, { activity: row })
+    }
+    const activityRow =
+      row ??
+      (by === 'client' ? activeRequests.find(this.#server, { id: 0, method, params }).row : undefined) ??
+      undefined
+    if (activityRow === undefined) return undefined
+    const span: TelemetrySpan = {
+      meta: by === 'client' && traceparentOf ? defined({ traceparent: traceparentOf(activityRow) }) : {},
+      sent: (id) => {
+        if (this.#rowOf.size >= maxOpen) this.#rowOf.clear()
+        this.#rowOf.set(id, activityRow)
       },
-    },
-    fetch: send,
+      run: (work) => work(),
+      end: () => {},
+    }
+    this.#spans.set(span, activityRow)
+    return span
+  }
+
+  #redactedLine(text: string): string {
+    return this.#deps.redactor.text(oneLine(text))
+  }
+
+  #write(row: NewEvent): TraceEntry | undefined {
+    const { keep, table, redactor, failed, now, tick } = this.#deps
+    if (!keep) return undefined
+    try {
+      const stored = storedPayload(redactor.value(row.payload))
+      const { connection } = this
+      return table.add({ ...row, ...stored, at: now(), tick: tick(), server: this.#server, connection })
+    } catch (error) {
+      failed(error)
+      return undefined
+    }
   }
 }
 
 type NewEvent = Omit<
   NewTraceRow,
   'at' | 'tick' | 'server' | 'connection' | 'bytes' | 'payload' | 'sha256'
-> & {
-  payload: unknown
-}
+> & { payload: unknown }
 
 /** A payload as it is stored: whole, or its beginning and the hash of the whole. */
 export function storedPayload(payload: unknown): Pick<NewTraceRow, 'payload' | 'bytes' | 'sha256'> {
@@ -247,7 +252,15 @@ export function storedPayload(payload: unknown): Pick<NewTraceRow, 'payload' | '
   return { payload: beginning, bytes, sha256: createHash('sha256').update(text).digest('hex') }
 }
 
-function isId(value: unknown): value is string | number {
+function rowCause(activity: number | null | undefined): TraceCause | null {
+  return activity === null || activity === undefined ? null : { activity }
+}
+
+function rpcOf(id: RequestId | undefined): string | null {
+  return id === undefined ? null : JSON.stringify(id)
+}
+
+function isId(value: unknown): value is RequestId {
   return typeof value === 'string' || typeof value === 'number'
 }
 
@@ -262,11 +275,11 @@ function typeOf(result: Record<string, unknown>): string {
   return typeof result['resultType'] === 'string' ? result['resultType'] : 'complete'
 }
 
-function bodyOf(text: string): { method: string; id?: string | number } | undefined {
+function bodyOf(text: string): { method: string; id?: RequestId } | undefined {
   const value: unknown = readJson(text)
   if (!isRecord(value) || typeof value['method'] !== 'string') return undefined
   const { method, id } = value
-  return typeof id === 'string' || typeof id === 'number' ? { method, id } : { method }
+  return isId(id) ? { method, id } : { method }
 }
 
 function round(ms: number): number {
@@ -325,25 +338,5 @@ export function createSpanIds(salt: string): SpanIds {
   return {
     trace: (root) => hash('trace', root).slice(0, 32),
     span: (event) => hash('span', event).slice(0, 16),
-  }
-}
-
-/** Trace context in the `_meta` of requests, by their activity row. */
-interface Traceparents {
-  of(row: Activity['id']): Record<string, string> | undefined
-}
-
-/** `traceparent` of W3C trace context, which SEP-414 gives a place in the `_meta` of requests. */
-export function createTraceparents(
-  ids: SpanIds,
-  eventOf: (row: number) => number | null,
-  rootOf: (event: number) => number,
-): Traceparents {
-  return {
-    of(row) {
-      const event = eventOf(row)
-      if (event === null) return undefined
-      return { traceparent: `00-${ids.trace(rootOf(event))}-${ids.span(event)}-01` }
-    },
   }
 }

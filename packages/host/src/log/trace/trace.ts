@@ -7,7 +7,7 @@ import type { TraceTable } from '../store/trace-table.ts'
 import { Events } from './events.ts'
 import { QueryRunner } from './query-runner.ts'
 import { replay, requestOf } from './replay.ts'
-import { createSpanIds, createTap, createTraceparents, storedPayload, type Tap } from './tap.ts'
+import { createSpanIds, storedPayload, Tap } from './tap.ts'
 
 /** The message log, and the recorders that write it. */
 export interface Trace extends TraceService {
@@ -57,6 +57,14 @@ export function createTrace(
     return root
   }
 
+  const traceparentOf = (row: number): string | undefined => {
+    const { salt, eventOf } = table()
+    const event = eventOf(row)
+    if (event === null) return undefined
+    const ids = createSpanIds(salt)
+    return `00-${ids.trace(rootOf(event))}-${ids.span(event)}-01`
+  }
+
   const note = (kind: 'stderr' | 'warning', server: string, text: string): void => {
     if (!keep) return
     try {
@@ -68,14 +76,9 @@ export function createTrace(
         kind,
         server,
         connection: connections.get(server) ?? null,
-        direction: null,
-        method: null,
-        tool: null,
-        rpc: null,
+        ...{ direction: null, method: null, tool: null, rpc: null },
         cause: row === null ? null : { activity: row },
-        reply: null,
-        status: null,
-        ms: null,
+        ...{ reply: null, status: null, ms: null },
         summary: oneLine(text),
       })
     } catch (error) {
@@ -95,19 +98,15 @@ export function createTrace(
       if (!isListening && !keep) table().trim()
       isListening = true
       return () => {
-        const { salt, eventOf } = table()
-        const ids = createSpanIds(salt)
-        const tap = createTap(server, {
+        const sendsContext = (options.traceparent ?? log.traceparent) === true
+        const tap = new Tap(server, {
           table: table(),
           activeRequests,
           redactor,
           keep,
           fetch,
           maskedHeaders: [...(options.maskedHeaders ?? []), ...(log.maskedHeaders ?? [])],
-          traceparents:
-            (options.traceparent ?? log.traceparent) === true
-              ? createTraceparents(ids, eventOf, rootOf)
-              : undefined,
+          traceparentOf: sendsContext ? traceparentOf : undefined,
           failed,
           now,
           tick,

@@ -9,6 +9,7 @@ import { defined } from '@jackfield/sdk/internal'
 import { failure } from '../../core/call-results.ts'
 import { forModel } from '../../shared/audience.ts'
 import { reasonWithFixes } from '../../shared/failures.ts'
+import type { JsonRecord } from '../../shared/json.ts'
 import { oneLine, reasonOf } from '../../shared/text.ts'
 import type {
   AttachedCopy,
@@ -29,8 +30,8 @@ import { defaultResultCharacters } from '../fitted-result.ts'
 import { messageText, toolResult, toolUses, userText } from './blocks.ts'
 import { deferredResult, lateResultMessage, performUntilDeferred } from './late-calls.ts'
 import { wrappedCall } from './search-tools.ts'
-import type { ToolOutcome } from './tool-calls.ts'
-import { createToolOffer } from './tool-offer.ts'
+import type { OfferedTools, ToolOutcome } from './tool-calls.ts'
+import { createToolOffer, type ToolOffer } from './tool-offer.ts'
 import { addSwitches, isSwitchedOn } from './tool-switches.ts'
 import { Transcript } from './transcript.ts'
 
@@ -186,151 +187,197 @@ export interface Conversation {
  * @throws McpError 'INVALID' if there is none to resume
  */
 export function createConversation(options: ConversationOptions): Conversation {
-  const { host, id, resume, codeMode = false } = options
-  const { maxTurns = 25, maxTokens = 8_192, resultCharacters = defaultResultCharacters } = options
-  const { maxCalls = 200, maxCallsPerReply = 50 } = options
-  const pendingResults: SamplingMessage[] = []
-  const newId = id === undefined ? undefined : { id }
-  const transcript = new Transcript(host.conversations, resume === undefined ? newId : { resume })
-  const isOn = (entry: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean =>
-    isSwitchedOn(entry, transcript.switches)
-  let offer = createToolOffer(host, { codeMode, isOn })
-  let model = options.model
-  let busy = false
-  /** The running call. */
-  let running: { readonly id: string; readonly cancel: AbortController } | undefined
-  host.sampling.setModel(transcript.id, model)
+  return new ModelConversation(options)
+}
 
-  async function ask(
+class ModelConversation implements Conversation {
+  readonly id: string
+  readonly messages: readonly SamplingMessage[]
+  readonly calls: readonly ConversationCall[]
+  readonly unfinished: readonly ToolUseContent[]
+  readonly #options: ConversationOptions
+  readonly #offered: OfferedTools
+  readonly #maxCalls: number
+  readonly #maxCallsPerReply: number
+  readonly #transcript: Transcript
+  /** Results of calls that outlived their turn, not stored yet. */
+  readonly #lateResults: SamplingMessage[] = []
+  #model: Model
+  #offer: ToolOffer
+  #isBusy = false
+  /** The running call. */
+  #running: { readonly id: string; readonly cancel: AbortController } | undefined
+
+  constructor(options: ConversationOptions) {
+    const { host, id, resume, model, codeMode = false, maxCalls = 200, maxCallsPerReply = 50 } = options
+    this.#options = options
+    this.#offered = { codeMode, isOn: (tool) => this.isToolOn(tool) }
+    this.#maxCalls = maxCalls
+    this.#maxCallsPerReply = maxCallsPerReply
+    const newId = id === undefined ? undefined : { id }
+    this.#transcript = new Transcript(host.conversations, resume === undefined ? newId : { resume })
+    this.id = this.#transcript.id
+    this.messages = this.#transcript.messages
+    this.calls = this.#transcript.calls
+    this.unfinished = this.#transcript.unfinished
+    this.#model = model
+    this.#offer = createToolOffer(host, this.#offered)
+    host.sampling.setModel(this.id, model)
+  }
+
+  get toolSwitches(): readonly ToolSwitch[] {
+    return this.#transcript.switches
+  }
+
+  get usage(): readonly ModelUsage[] {
+    return this.#transcript.usage
+  }
+
+  get contextTokens(): number | undefined {
+    return this.#transcript.contextTokens
+  }
+
+  get title(): string {
+    return this.#transcript.title
+  }
+
+  set title(title: string) {
+    this.#transcript.title = title
+  }
+
+  get model(): Model {
+    return this.#model
+  }
+
+  set model(model: Model) {
+    this.#model = model
+    this.#options.host.sampling.setModel(this.id, model)
+  }
+
+  isToolOn(tool: Pick<CatalogTool, 'server' | 'name' | 'tool'>): boolean {
+    return isSwitchedOn(tool, this.#transcript.switches)
+  }
+
+  switchTools(on: boolean, patterns: readonly string[]): void {
+    this.#transcript.switches = addSwitches(this.#transcript.switches, on, patterns, this.#options.host)
+  }
+
+  cancelCall(id: string): boolean {
+    if (this.#running?.id !== id) return false
+    this.#running.cancel.abort(new McpError('CANCELLED', 'The user cancelled this call'))
+    return true
+  }
+
+  say(input: UserInput, options: SayOptions = {}): Promise<Turn> {
+    return this.#runExclusive(async () => {
+      const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 }, calls: 0 }
+      const messages = typeof input === 'string' ? [userText(input)] : input
+      this.#storeLateResults()
+      this.#transcript.beginTurn(this.#model.id, this.#offer.update(this.#model), messages, options.attached)
+      try {
+        return await this.#turn(options, tally)
+      } catch (error) {
+        if (options.signal?.aborted !== true) throw error
+        const { rounds, usage } = tally
+        return { text: '', stopReason: 'cancelled', rounds, usage }
+      }
+    })
+  }
+
+  summarize(options: Pick<SayOptions, 'onText' | 'onWait' | 'signal'> = {}): Promise<string> {
+    return this.#runExclusive(async () => {
+      if (this.messages.length === 0) throw new McpError('INVALID', 'There are no messages to summarize yet.')
+      const { id } = this.#model
+      this.#offer.update(this.#model)
+      const messages = [...this.messages, summaryRequest]
+      const { reply, usage } = await this.#ask({ messages, toolChoice: 'none' }, options)
+      if (usage !== undefined) this.#transcript.addUsage(usage)
+      const text = messageText(reply).trim()
+      if (text === '')
+        throw new McpError('INVALID', `${id} returned no summary. Try again, or use another model.`)
+      return text
+    })
+  }
+
+  addLateResult(name: string, call: Pick<BrokeredCall, 'result' | 'denied' | 'activity'>): void {
+    this.#acceptLateResult('', name, call)
+  }
+
+  compact(summary: string): void {
+    this.#refuseWhileBusy()
+    if (summary.trim() === '') throw new McpError('INVALID', 'The summary is empty.')
+    this.#transcript.addSummary(summary.trim())
+    // Earlier notices about changed tools were removed with the rest.
+    this.#offer = createToolOffer(this.#options.host, this.#offered)
+  }
+
+  /** Runs a model request. @throws Error while another one runs */
+  async #runExclusive<T>(work: () => Promise<T>): Promise<T> {
+    this.#refuseWhileBusy()
+    this.#isBusy = true
+    try {
+      return await work()
+    } finally {
+      this.#isBusy = false
+      this.#tryStoreLateResults()
+    }
+  }
+
+  #refuseWhileBusy(): void {
+    if (this.#isBusy) throw new Error('The conversation is still answering; wait for it or abort its signal.')
+  }
+
+  async #turn(options: SayOptions, tally: Tally): Promise<Turn> {
+    const { maxTurns = 25 } = this.#options
+    for (;;) {
+      tally.rounds += 1
+      const { reply, row, usage } = await this.#ask({ messages: [...this.messages] }, options)
+      tally.usage.inputTokens += usage?.inputTokens ?? 0
+      tally.usage.outputTokens += usage?.outputTokens ?? 0
+      const uses = toolUses(reply)
+      this.#transcript.addReply(reply.content, usage)
+      const { calls: _calls, ...counts } = tally
+      const end = (stopReason: Turn['stopReason']): Turn => ({
+        text: messageText(reply),
+        stopReason,
+        ...counts,
+      })
+      if (uses.length === 0) return end(reply.stopReason)
+      if (reply.stopReason === 'maxTokens') {
+        const cut = failure('The reply was cut off at its token limit, so this call was not run.')
+        for (const use of uses) this.#transcript.addResult(toolResult(use, cut))
+        return end('maxTokens')
+      }
+      const callsNotRun = await this.#runCalls(uses, reply.unreadable ?? {}, row, options, tally)
+      this.#storeLateResults()
+      const notice = this.#offer.update(this.#model)
+      if (notice !== undefined) this.#transcript.addHostMessage(userText(notice))
+      if (callsNotRun > 0) return { ...end('maxCalls'), callsNotRun }
+      if (tally.rounds >= maxTurns) return end('maxTurns')
+    }
+  }
+
+  async #ask(
     request: Pick<ModelRequest, 'messages' | 'toolChoice'>,
     { signal, onText, onWait }: SayOptions,
   ): Promise<{ reply: ModelReply; row: number; usage: ModelUsage | undefined }> {
-    const requestedModel = model
-    const { reply, row } = await askModel(host, requestedModel, {
+    const { host, system, maxTokens = 8_192 } = this.#options
+    const model = this.#model
+    const { reply, row } = await askModel(host, model, {
       ...request,
-      system: systemPrompt(host, options.system),
-      tools: offer.tools(requestedModel),
+      system: systemPrompt(host, system),
+      tools: this.#offer.tools(model),
       maxTokens,
       ...defined({ signal, onText, onWait }),
     })
-    return { reply, row, usage: reply.usage && { model: requestedModel.id, ...reply.usage } }
-  }
-
-  async function runCall(
-    use: ToolUseContent,
-    rawArguments: string | undefined,
-    cause: number,
-    options: SayOptions,
-    tally: Tally,
-  ): Promise<void> {
-    const wanted = wrappedCall(use)
-    tally.calls += 1
-    options.onToolCall?.({ type: 'start', id: use.id, name: wanted.name, arguments: wanted.input })
-    if (rawArguments !== undefined) {
-      const result = failure(unreadableArguments(use.name, rawArguments))
-      transcript.addResult(toolResult(use, result))
-      options.onToolCall?.(endEvent(use.id, wanted.name, { result, denied: false }))
-      return
-    }
-    const outcome = await performCancellable(use.id, wanted, options.signal, {
-      conversation: transcript.id,
-      cause,
-      maxCalls: maxCalls - tally.calls,
-    })
-    if ('later' in outcome) {
-      transcript.addResult(toolResult(use, deferredResult(outcome.later)), outcome.activity)
-      options.onToolCall?.({
-        id: use.id,
-        name: wanted.name,
-        ...('task' in outcome.later
-          ? { type: 'task', task: outcome.later.task }
-          : { type: 'later', item: outcome.later.question }),
-      })
-      outcome.outcome
-        .catch(failedOutcome)
-        .then((outcome) => acceptLateResult(use.id, wanted.name, outcome))
-        .catch((error: unknown) => process.emitWarning(`A late result was lost: ${reasonOf(error)}`))
-      return
-    }
-    tally.calls += outcome.calls ?? 0
-    const { activity } = outcome
-    transcript.addResult(
-      toolResult(use, outcome.result, fitForModel(wanted.name, outcome.result, activity)),
-      activity,
-    )
-    options.onToolCall?.(endEvent(use.id, wanted.name, outcome))
-  }
-
-  /** Runs one call, which `cancelCall` can end without ending the turn. */
-  async function performCancellable(
-    id: string,
-    wanted: ReturnType<typeof wrappedCall>,
-    turn: AbortSignal | undefined,
-    origin: Parameters<typeof performUntilDeferred>[2],
-  ): ReturnType<typeof performUntilDeferred> {
-    const cancel = new AbortController()
-    running = { id, cancel }
-    const signal = turn === undefined ? cancel.signal : AbortSignal.any([turn, cancel.signal])
-    const isCancelled = (): boolean => cancel.signal.aborted && turn?.aborted !== true
-    try {
-      const offered = { codeMode, isOn }
-      const { taskPatienceMs } = options
-      const outcome = await performUntilDeferred(host, wanted, { ...origin, signal }, offered, taskPatienceMs)
-      // A result that arrived before the cancellation counts.
-      if (!isCancelled() || 'later' in outcome || outcome.result.isError !== true) return outcome
-      const content = [...outcome.result.content, ...failure(cancelledByPerson).content]
-      return { ...outcome, result: { ...outcome.result, content }, cancelled: true }
-    } catch (error) {
-      if (!isCancelled()) throw error
-      return { result: failure(cancelledByPerson), denied: false, cancelled: true }
-    } finally {
-      running = undefined
-    }
-  }
-
-  /** Queues the result of a call that outlived its turn. */
-  function acceptLateResult(id: string, name: string, outcome: ToolOutcome): void {
-    if (outcome.suspended === true) return
-    pendingResults.push(
-      lateResultMessage(name, outcome.result, fitForModel(name, outcome.result, outcome.activity)),
-    )
-    if (!busy) tryStoreLateResults()
-    if (id !== '') options.onLate?.(endEvent(id, name, outcome))
-  }
-
-  /** Stores late results between turns; if that fails, the next turn stores them. */
-  function tryStoreLateResults(): void {
-    try {
-      storeLateResults()
-    } catch {
-      // Another client continued the conversation, or the host is closed.
-    }
-  }
-
-  /** Adds the results that arrived after the turn of their call to the transcript. */
-  function storeLateResults(): void {
-    for (let message = pendingResults[0]; message !== undefined; message = pendingResults[0]) {
-      transcript.addHostMessage(message)
-      pendingResults.shift()
-    }
-  }
-
-  /** The model's version of a result; one that is too large is stored, to be read in parts. */
-  function fitForModel(name: string, result: CallToolResult, activity: number | undefined): ContentBlock[] {
-    const entry = host.tools().find((one) => one.name === name)
-    return host.results.fit(forModel(result), {
-      characters: resultCharacters,
-      conversation: transcript.id,
-      tool: entry?.tool.name ?? name,
-      ...defined({ server: entry?.server, activity }),
-    })
+    return { reply, row, usage: reply.usage && { model: model.id, ...reply.usage } }
   }
 
   /**
    * Runs the calls in order, up to the limits of a reply and a turn. Every call gets a result, also those that were not run.
    * Returns how many were over the limit.
    */
-  async function runCalls(
+  async #runCalls(
     uses: ToolUseContent[],
     unreadable: NonNullable<ModelReply['unreadable']>,
     cause: number,
@@ -342,10 +389,10 @@ export function createConversation(options: ConversationOptions): Conversation {
     try {
       for (const use of uses) {
         options.signal?.throwIfAborted()
-        limitMessage = limitReached(done, tally)
+        limitMessage = this.#limitReached(done, tally)
         if (limitMessage !== undefined) return uses.length - done
         const rawArguments = Object.hasOwn(unreadable, use.id) ? unreadable[use.id] : undefined
-        await runCall(use, rawArguments, cause, options, tally)
+        await this.#runCall(use, rawArguments, cause, options, tally)
         done += 1
       }
       return 0
@@ -353,133 +400,123 @@ export function createConversation(options: ConversationOptions): Conversation {
       const ending =
         options.signal?.aborted === true ? 'The user stopped this turn' : 'This turn ended with an error'
       const reason = failure(limitMessage ?? `${ending}; the call has no result.`)
-      for (const use of uses.slice(done)) transcript.addResult(toolResult(use, reason))
+      for (const use of uses.slice(done)) this.#transcript.addResult(toolResult(use, reason))
     }
   }
 
-  function limitReached(callsInReply: number, { calls }: Tally): string | undefined {
+  #limitReached(callsInReply: number, { calls }: Tally): string | undefined {
     const overLimit = (what: string, max: number): string =>
       `This call was not run: ${what} may make ${max} tool calls. The person decides whether to continue.`
-    if (calls >= maxCalls) return overLimit('one turn', maxCalls)
-    return callsInReply >= maxCallsPerReply ? overLimit('one reply', maxCallsPerReply) : undefined
+    if (calls >= this.#maxCalls) return overLimit('one turn', this.#maxCalls)
+    return callsInReply >= this.#maxCallsPerReply ? overLimit('one reply', this.#maxCallsPerReply) : undefined
   }
 
-  async function turn(options: SayOptions, tally: Tally): Promise<Turn> {
-    for (;;) {
-      tally.rounds += 1
-      const { reply, row, usage } = await ask({ messages: [...transcript.messages] }, options)
-      tally.usage.inputTokens += usage?.inputTokens ?? 0
-      tally.usage.outputTokens += usage?.outputTokens ?? 0
-      const uses = toolUses(reply)
-      transcript.addReply(reply.content, usage)
-      const { calls: _calls, ...counts } = tally
-      const end = (stopReason: Turn['stopReason']): Turn => ({
-        text: messageText(reply),
-        stopReason,
-        ...counts,
+  async #runCall(
+    use: ToolUseContent,
+    rawArguments: string | undefined,
+    cause: number,
+    { signal, onToolCall }: SayOptions,
+    tally: Tally,
+  ): Promise<void> {
+    const { id } = use
+    const wanted = wrappedCall(use)
+    const { name } = wanted
+    tally.calls += 1
+    onToolCall?.({ type: 'start', id, name, arguments: wanted.input })
+    if (rawArguments !== undefined) {
+      const result = failure(unreadableArguments(use.name, rawArguments))
+      this.#transcript.addResult(toolResult(use, result))
+      onToolCall?.(endEvent(id, name, { result, denied: false }))
+      return
+    }
+    const outcome = await this.#performCancellable(id, wanted, signal, {
+      conversation: this.id,
+      cause,
+      maxCalls: this.#maxCalls - tally.calls,
+    })
+    if ('later' in outcome) {
+      const { later } = outcome
+      this.#transcript.addResult(toolResult(use, deferredResult(later)), outcome.activity)
+      onToolCall?.({
+        ...{ id, name },
+        ...('task' in later ? { type: 'task', task: later.task } : { type: 'later', item: later.question }),
       })
-      if (uses.length === 0) return end(reply.stopReason)
-      if (reply.stopReason === 'maxTokens') {
-        const cut = failure('The reply was cut off at its token limit, so this call was not run.')
-        for (const use of uses) transcript.addResult(toolResult(use, cut))
-        return end('maxTokens')
-      }
-      const callsNotRun = await runCalls(uses, reply.unreadable ?? {}, row, options, tally)
-      storeLateResults()
-      const notice = offer.update(model)
-      if (notice !== undefined) transcript.addHostMessage(userText(notice))
-      if (callsNotRun > 0) return { ...end('maxCalls'), callsNotRun }
-      if (tally.rounds >= maxTurns) return end('maxTurns')
+      outcome.outcome
+        .catch(failedOutcome)
+        .then((outcome) => this.#acceptLateResult(id, name, outcome))
+        .catch((error: unknown) => process.emitWarning(`A late result was lost: ${reasonOf(error)}`))
+      return
     }
+    tally.calls += outcome.calls ?? 0
+    const { activity } = outcome
+    const fitted = this.#fitForModel(name, outcome.result, activity)
+    this.#transcript.addResult(toolResult(use, outcome.result, fitted), activity)
+    onToolCall?.(endEvent(id, name, outcome))
   }
 
-  /** Runs a model request. @throws Error while another one runs */
-  async function runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    refuseWhileBusy()
-    busy = true
+  /** Runs one call, which `cancelCall` can end without ending the turn. */
+  async #performCancellable(
+    id: string,
+    wanted: ReturnType<typeof wrappedCall>,
+    turn: AbortSignal | undefined,
+    origin: Parameters<typeof performUntilDeferred>[2],
+  ): ReturnType<typeof performUntilDeferred> {
+    const { host, taskPatienceMs } = this.#options
+    const cancel = new AbortController()
+    this.#running = { id, cancel }
+    const signal = turn === undefined ? cancel.signal : AbortSignal.any([turn, cancel.signal])
+    const isCancelled = (): boolean => cancel.signal.aborted && turn?.aborted !== true
     try {
-      return await work()
+      const call = { ...origin, signal }
+      const outcome = await performUntilDeferred(host, wanted, call, this.#offered, taskPatienceMs)
+      // A result that arrived before the cancellation counts.
+      if (!isCancelled() || 'later' in outcome || outcome.result.isError !== true) return outcome
+      const content = [...outcome.result.content, ...failure(cancelledByPerson).content]
+      return { ...outcome, result: { ...outcome.result, content }, cancelled: true }
+    } catch (error) {
+      if (!isCancelled()) throw error
+      return { result: failure(cancelledByPerson), denied: false, cancelled: true }
     } finally {
-      busy = false
-      tryStoreLateResults()
+      this.#running = undefined
     }
   }
 
-  function refuseWhileBusy(): void {
-    if (busy) throw new Error('The conversation is still answering; wait for it or abort its signal.')
+  /** Queues the result of a call that outlived its turn. */
+  #acceptLateResult(id: string, name: string, outcome: ToolOutcome): void {
+    if (outcome.suspended === true) return
+    const fitted = this.#fitForModel(name, outcome.result, outcome.activity)
+    this.#lateResults.push(lateResultMessage(name, outcome.result, fitted))
+    if (!this.#isBusy) this.#tryStoreLateResults()
+    if (id !== '') this.#options.onLate?.(endEvent(id, name, outcome))
   }
 
-  return {
-    id: transcript.id,
-    messages: transcript.messages,
-    calls: transcript.calls,
-    get toolSwitches() {
-      return transcript.switches
-    },
-    switchTools(on, patterns) {
-      transcript.switches = addSwitches(transcript.switches, on, patterns, host)
-    },
-    isToolOn: isOn,
-    cancelCall(id) {
-      if (running?.id !== id) return false
-      running.cancel.abort(new McpError('CANCELLED', 'The user cancelled this call'))
-      return true
-    },
-    unfinished: transcript.unfinished,
-    get usage() {
-      return transcript.usage
-    },
-    get contextTokens() {
-      return transcript.contextTokens
-    },
-    get title() {
-      return transcript.title
-    },
-    set title(title) {
-      transcript.title = title
-    },
-    get model() {
-      return model
-    },
-    set model(nextModel) {
-      model = nextModel
-      host.sampling.setModel(transcript.id, nextModel)
-    },
-    say: (input, options = {}) =>
-      runExclusive(async () => {
-        const tally: Tally = { rounds: 0, usage: { inputTokens: 0, outputTokens: 0 }, calls: 0 }
-        const messages = typeof input === 'string' ? [userText(input)] : input
-        storeLateResults()
-        transcript.beginTurn(model.id, offer.update(model), messages, options.attached)
-        try {
-          return await turn(options, tally)
-        } catch (error) {
-          if (options.signal?.aborted !== true) throw error
-          const { rounds, usage } = tally
-          return { text: '', stopReason: 'cancelled', rounds, usage }
-        }
-      }),
-    summarize: (options = {}) =>
-      runExclusive(async () => {
-        if (transcript.messages.length === 0)
-          throw new McpError('INVALID', 'There are no messages to summarize yet.')
-        offer.update(model)
-        const messages = [...transcript.messages, summaryRequest]
-        const { reply, usage } = await ask({ messages, toolChoice: 'none' }, options)
-        if (usage !== undefined) transcript.addUsage(usage)
-        const text = messageText(reply).trim()
-        if (text === '')
-          throw new McpError('INVALID', `${model.id} returned no summary. Try again, or use another model.`)
-        return text
-      }),
-    addLateResult: (name, call) => acceptLateResult('', name, call),
-    compact(summary) {
-      refuseWhileBusy()
-      if (summary.trim() === '') throw new McpError('INVALID', 'The summary is empty.')
-      transcript.addSummary(summary.trim())
-      // Earlier notices about changed tools were removed with the rest.
-      offer = createToolOffer(host, { codeMode, isOn })
-    },
+  /** Stores late results between turns; if that fails, the next turn stores them. */
+  #tryStoreLateResults(): void {
+    try {
+      this.#storeLateResults()
+    } catch {
+      // Another client continued the conversation, or the host is closed.
+    }
+  }
+
+  /** Adds the results that arrived after the turn of their call to the transcript. */
+  #storeLateResults(): void {
+    for (let [message] = this.#lateResults; message !== undefined; [message] = this.#lateResults) {
+      this.#transcript.addHostMessage(message)
+      this.#lateResults.shift()
+    }
+  }
+
+  /** The model's version of a result; one that is too large is stored, to be read in parts. */
+  #fitForModel(name: string, result: CallToolResult, activity: number | undefined): ContentBlock[] {
+    const { host, resultCharacters: characters = defaultResultCharacters } = this.#options
+    const entry = host.tools().find((one) => one.name === name)
+    return host.results.fit(forModel(result), {
+      characters,
+      conversation: this.id,
+      tool: entry?.tool.name ?? name,
+      ...defined({ server: entry?.server, activity }),
+    })
   }
 }
 
@@ -508,34 +545,22 @@ async function askModel(
   request: ModelRequest,
 ): Promise<{ reply: ModelReply; row: number }> {
   const started = performance.now()
-  const row = { kind: 'model', server: null, cause: null } as const
+  const record = (summary: string, outcome: string, detail: JsonRecord): number => {
+    const durationMs = Math.round(performance.now() - started)
+    return host.record({ kind: 'model', server: null, cause: null, summary, outcome, durationMs, detail })
+  }
   try {
     const reply = await model.generate(request)
+    const { model: answeredBy, stopReason, usage = null, content, unreadable } = reply
     const uses = toolUses(reply)
     const toolsText = uses.length === 0 ? '' : `, wants ${uses.map((use) => use.name).join(', ')}`
-    const id = host.record({
-      ...row,
-      summary: `${model.id} answered${toolsText}`,
-      outcome: 'ok',
-      durationMs: Math.round(performance.now() - started),
-      detail: {
-        model: reply.model,
-        stopReason: reply.stopReason,
-        usage: reply.usage ?? null,
-        content: reply.content,
-        ...(reply.unreadable !== undefined && { unreadable: reply.unreadable }),
-      },
-    })
-    return { reply, row: id }
+    const detail = { model: answeredBy, stopReason, usage, content, ...defined({ unreadable }) }
+    return { reply, row: record(`${model.id} answered${toolsText}`, 'ok', detail) }
   } catch (error) {
     const cancelled = request.signal?.aborted === true
-    host.record({
-      ...row,
-      summary: cancelled ? `${model.id} was interrupted` : `${model.id} gave no answer`,
-      outcome: cancelled ? 'cancelled' : 'error',
-      durationMs: Math.round(performance.now() - started),
-      detail: { error: error instanceof Error ? error.message : String(error) },
-    })
+    const summary = cancelled ? `${model.id} was interrupted` : `${model.id} gave no answer`
+    const message = error instanceof Error ? error.message : String(error)
+    record(summary, cancelled ? 'cancelled' : 'error', { error: message })
     throw error
   }
 }

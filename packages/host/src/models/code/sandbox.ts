@@ -6,6 +6,7 @@ import {
   type QuickJSContext,
   type QuickJSDeferredPromise,
   type QuickJSHandle,
+  type QuickJSRuntime,
 } from 'quickjs-emscripten-core'
 import type { FromProgram, Job } from './process.ts'
 
@@ -25,96 +26,85 @@ export async function runInSandbox(
   // The engine does not count its allocations in WebAssembly, so the memory limit is set on the WebAssembly memory.
   const pages = Math.max(minPages, Math.ceil(job.memoryBytes / pageBytes))
   const wasmMemory = new WebAssembly.Memory({ initial: minPages, maximum: pages })
-  const variant = newVariant(engine, { wasmMemory })
-  const module = await newQuickJSWASMModuleFromVariant(variant)
-  const runtime = module.newRuntime()
-  const vm = runtime.newContext()
-  const pendingCalls = new Map<number, QuickJSDeferredPromise>()
-  let calls = 0
-  let remainingOutput = job.outputCharacters
-  let lines = 0
-  let shown = 0
-  let hasEnded = false
-  let cpuMs = 0
-  let startedAt = 0
-  let isCpuExhausted = false
+  const module = await newQuickJSWASMModuleFromVariant(newVariant(engine, { wasmMemory }))
+  const sandbox = new Sandbox(job, send, module.newRuntime())
+  sandbox.start()
+  return (id, answer) => sandbox.answer(id, answer)
+}
 
-  const reportEnd = (
-    outcome: 'ok' | 'error' | 'limit',
-    details: { value?: string; error?: string } = {},
-  ): void => {
-    if (hasEnded) return
-    hasEnded = true
-    send({ type: 'end', outcome, ...details })
+/** Runs one program, within its limits. */
+class Sandbox {
+  readonly #job: Job
+  readonly #send: (message: FromProgram) => void
+  readonly #runtime: QuickJSRuntime
+  readonly #vm: QuickJSContext
+  readonly #pendingCalls = new Map<number, QuickJSDeferredPromise>()
+  #calls = 0
+  #remainingOutput: number
+  #lines = 0
+  #shown = 0
+  #hasEnded = false
+  #cpuMs = 0
+  #startedAt = 0
+  #isCpuExhausted = false
+
+  constructor(job: Job, send: (message: FromProgram) => void, runtime: QuickJSRuntime) {
+    this.#job = job
+    this.#send = send
+    this.#remainingOutput = job.outputCharacters
+    this.#runtime = runtime
+    this.#vm = runtime.newContext()
+    runtime.setInterruptHandler(() => {
+      this.#isCpuExhausted ||= this.#cpuMs + performance.now() - this.#startedAt > job.cpuMs
+      return this.#isCpuExhausted || this.#hasEnded
+    })
   }
 
-  runtime.setInterruptHandler(() => {
-    isCpuExhausted ||= cpuMs + performance.now() - startedAt > job.cpuMs
-    return isCpuExhausted || hasEnded
-  })
-
-  /** Runs pending jobs of the program until it waits or ends. */
-  function runJobs(step: () => void): void {
-    if (hasEnded) return
-    startedAt = performance.now()
-    try {
-      step()
-      for (let hasJobs = true; hasJobs && !isCpuExhausted && !hasEnded; ) {
-        const jobs = runtime.executePendingJobs()
-        if (jobs.error) {
-          failWith(vm, jobs.error)
-          break
-        }
-        hasJobs = jobs.value > 0
+  start(): void {
+    const vm = this.#vm
+    const { servers, file } = this.#job
+    const call = vm.newFunction('call', (server, tool, args) => this.#onCall(server, tool, args))
+    const show = vm.newFunction('show', (text, handle) => this.#onShow(text, handle))
+    const log = vm.newFunction('log', (text) => this.#onLog(text))
+    const done = vm.newFunction('done', (value) => {
+      const text = vm.getString(value)
+      this.#end('ok', text === '' ? {} : { value: text })
+    })
+    const thrown = vm.newFunction('failed', (error) => this.#fail(vm.getString(error)))
+    this.#runJobs(() => {
+      const createApi = vm.unwrapResult(vm.evalCode(prelude, 'jackfield.js'))
+      const list = vm.newString(JSON.stringify(servers))
+      const run = vm.unwrapResult(
+        vm.callFunction(createApi, vm.undefined, call, show, log, list, vm.newString(file)),
+      )
+      const program = compiled(vm, this.#job)
+      if ('problem' in program) this.#fail(program.problem)
+      else {
+        const started = vm.callFunction(run, vm.undefined, program.main, done, thrown)
+        if (started.error) this.#failWith(started.error)
       }
-    } catch (error) {
-      reportError(error instanceof Error ? error.message : String(error))
-    }
-    cpuMs += performance.now() - startedAt
-    if (isCpuExhausted) reportEnd('limit', { error: `It computed for more than ${job.cpuMs} ms.` })
-    else if (pendingCalls.size === 0) {
-      reportEnd('error', { error: 'It waits for something that never comes: no call is under way.' })
-    }
+    })
   }
 
-  function reportError(message: string): void {
-    if (isCpuExhausted) return
-    // If there is no room for an error object, null is thrown.
-    const memory = message === 'null' || /out of memory|memory access out of bounds/i.test(message)
-    if (memory) reportEnd('limit', { error: `It used more than ${job.memoryBytes} bytes of memory.` })
-    else reportEnd('error', { error: withProgramColumns(message, job.file).slice(0, 4_000) })
+  /** Delivers the result of a call. */
+  answer(id: number, answer: string): void {
+    const promise = this.#pendingCalls.get(id)
+    if (promise === undefined) return
+    this.#pendingCalls.delete(id)
+    this.#runJobs(() => this.#vm.newString(answer).consume((text) => promise.resolve(text)))
   }
 
-  function failWith(context: QuickJSContext, error: QuickJSHandle): void {
-    const value: unknown = error.consume((handle) => context.dump(handle))
-    reportError(
-      typeof value === 'object' && value !== null && 'message' in value
-        ? valueText(value.message)
-        : valueText(value),
-    )
-  }
-
-  /** A text cut to the remaining output; undefined if nothing remains. */
-  function limitOutput(text: string): string | undefined {
-    if (remainingOutput <= 0) return undefined
-    const start = text.slice(0, remainingOutput)
-    remainingOutput -= start.length
-    return start.length < text.length || remainingOutput <= 0
-      ? `${start}… [cut: that is all it may put out]`
-      : start
-  }
-
-  const call = vm.newFunction('call', (server, tool, args) => {
+  #onCall(server: QuickJSHandle, tool: QuickJSHandle, args: QuickJSHandle): QuickJSHandle {
+    const vm = this.#vm
     const promise = vm.newPromise()
-    calls += 1
-    if (calls > job.calls) {
-      const error = `A program may make ${job.calls} calls, and these are made`
+    const id = ++this.#calls
+    if (id > this.#job.calls) {
+      const error = `A program may make ${this.#job.calls} calls, and these are made`
       promise.resolve(vm.newString(JSON.stringify({ error, denied: false })))
       return promise.handle
     }
-    const id = calls
-    pendingCalls.set(id, promise)
-    send({
+    this.#pendingCalls.set(id, promise)
+    this.#send({
       type: 'call',
       id,
       server: vm.getString(server),
@@ -122,48 +112,79 @@ export async function runInSandbox(
       arguments: vm.getString(args),
     })
     return promise.handle
-  })
-  const show = vm.newFunction('show', (text, handle) => {
-    shown += 1
-    if (shown > maxShowCalls) return
-    const number = vm.getNumber(handle)
-    if (number >= 0) {
-      send({ type: 'show', handle: number })
-      return
-    }
-    const shownText = limitOutput(vm.getString(text))
-    if (shownText !== undefined) send({ type: 'show', text: shownText })
-  })
-  const log = vm.newFunction('log', (text) => {
-    lines += 1
-    const loggedText = lines > maxLogLines ? undefined : limitOutput(vm.getString(text))
-    if (loggedText !== undefined) send({ type: 'log', text: loggedText })
-  })
-  const done = vm.newFunction('done', (value) => {
-    const text = vm.getString(value)
-    reportEnd('ok', text === '' ? {} : { value: text })
-  })
-  const thrown = vm.newFunction('failed', (error) => reportError(vm.getString(error)))
+  }
 
-  runJobs(() => {
-    const createApi = vm.unwrapResult(vm.evalCode(prelude, 'jackfield.js'))
-    const list = vm.newString(JSON.stringify(job.servers))
-    const run = vm.unwrapResult(
-      vm.callFunction(createApi, vm.undefined, call, show, log, list, vm.newString(job.file)),
+  #onShow(text: QuickJSHandle, handle: QuickJSHandle): void {
+    if (++this.#shown > maxShowCalls) return
+    const number = this.#vm.getNumber(handle)
+    const shownText = number >= 0 ? undefined : this.#limitOutput(this.#vm.getString(text))
+    if (number >= 0) this.#send({ type: 'show', handle: number })
+    else if (shownText !== undefined) this.#send({ type: 'show', text: shownText })
+  }
+
+  #onLog(text: QuickJSHandle): void {
+    if (++this.#lines > maxLogLines) return
+    const loggedText = this.#limitOutput(this.#vm.getString(text))
+    if (loggedText !== undefined) this.#send({ type: 'log', text: loggedText })
+  }
+
+  /** A text cut to the remaining output; undefined if nothing remains. */
+  #limitOutput(text: string): string | undefined {
+    if (this.#remainingOutput <= 0) return undefined
+    const start = text.slice(0, this.#remainingOutput)
+    this.#remainingOutput -= start.length
+    return start.length < text.length || this.#remainingOutput <= 0
+      ? `${start}… [cut: that is all it may put out]`
+      : start
+  }
+
+  /** Runs pending jobs of the program until it waits or ends. */
+  #runJobs(step: () => void): void {
+    if (this.#hasEnded) return
+    this.#startedAt = performance.now()
+    try {
+      step()
+      for (let hasJobs = true; hasJobs && !this.#isCpuExhausted && !this.#hasEnded; ) {
+        const jobs = this.#runtime.executePendingJobs()
+        if (jobs.error) {
+          this.#failWith(jobs.error)
+          break
+        }
+        hasJobs = jobs.value > 0
+      }
+    } catch (error) {
+      this.#fail(error instanceof Error ? error.message : String(error))
+    }
+    this.#cpuMs += performance.now() - this.#startedAt
+    if (this.#isCpuExhausted)
+      this.#end('limit', { error: `It computed for more than ${this.#job.cpuMs} ms.` })
+    else if (this.#pendingCalls.size === 0) {
+      this.#end('error', { error: 'It waits for something that never comes: no call is under way.' })
+    }
+  }
+
+  #failWith(error: QuickJSHandle): void {
+    const value: unknown = error.consume((handle) => this.#vm.dump(handle))
+    this.#fail(
+      typeof value === 'object' && value !== null && 'message' in value
+        ? valueText(value.message)
+        : valueText(value),
     )
-    const program = compiled(vm, job)
-    if ('problem' in program) reportError(program.problem)
-    else {
-      const started = vm.callFunction(run, vm.undefined, program.main, done, thrown)
-      if (started.error) failWith(vm, started.error)
-    }
-  })
+  }
 
-  return (id, answer) => {
-    const promise = pendingCalls.get(id)
-    if (promise === undefined) return
-    pendingCalls.delete(id)
-    runJobs(() => vm.newString(answer).consume((text) => promise.resolve(text)))
+  #fail(message: string): void {
+    if (this.#isCpuExhausted) return
+    const { memoryBytes, file } = this.#job
+    // If there is no room for an error object, null is thrown.
+    const memory = message === 'null' || /out of memory|memory access out of bounds/i.test(message)
+    if (memory) this.#end('limit', { error: `It used more than ${memoryBytes} bytes of memory.` })
+    else this.#end('error', { error: withProgramColumns(message, file).slice(0, 4_000) })
+  }
+
+  #end(outcome: 'ok' | 'error' | 'limit', details: { value?: string; error?: string }): void {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
+    this.#send({ type: 'end', outcome, ...details })
   }
 }
 

@@ -1,4 +1,3 @@
-import type { CreateMessageParams, CreateMessageResult } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
 import { entryOf } from '../../config/sampling-section.ts'
 import type { QuestionQueue } from '../../core/inbox/question-queue.ts'
@@ -7,14 +6,7 @@ import type { SamplingTable } from '../../log/store/sampling-table.ts'
 import type { JsonRecord } from '../../shared/json.ts'
 import { orAborted } from '../../shared/signals.ts'
 import { reasonOf } from '../../shared/text.ts'
-import type {
-  Cause,
-  HostEvent,
-  Model,
-  SamplingService,
-  SamplingSettings,
-  SamplingStage,
-} from '../../types/index.ts'
+import type { Cause, HostEvent, Model, SamplingSettings, SamplingStage } from '../../types/index.ts'
 
 /** Dependencies of sampling. */
 export interface SamplingDeps {
@@ -32,16 +24,6 @@ export interface SamplingDeps {
   emit(event: HostEvent): void
   /** Milliseconds since 1970. */
   now(): number
-}
-
-/** Handles sampling requests of servers. */
-export interface Sampling {
-  readonly service: SamplingService
-  /** A conversation ended. */
-  endConversation(conversation: string): void
-  /** Whether a request of this server could be answered now: a surface can review it, or the review is skipped. */
-  canAnswer(server: string): boolean
-  answer(server: string, params: CreateMessageParams, context: AskContext): Promise<CreateMessageResult>
 }
 
 /** One sampling request in progress. */

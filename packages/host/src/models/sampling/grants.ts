@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { defined } from '@jackfield/sdk/internal'
 import { entryOf } from '../../config/sampling-section.ts'
+import { isOfUnknownUser } from '../../core/policy/grants.ts'
 import type { SamplingTable } from '../../log/store/sampling-table.ts'
-import type { SamplingGrant, SamplingSettings, SamplingStage } from '../../types/index.ts'
+import type { Cause, SamplingGrant, SamplingSettings, SamplingStage } from '../../types/index.ts'
 
 interface GrantEntry {
   grant: SamplingGrant & { id: string }
@@ -14,12 +16,16 @@ interface SkippedReview {
   id?: string
 }
 
+/** Maximum grants for conversations; beyond that the oldest is dropped, and its review is asked for again. */
+const maxConversationGrants = 1_000
+
 /** Skipped reviews. Lasting grants belong to a server's identity, not to its name. */
 export class SamplingGrants {
   readonly #table: SamplingTable
   readonly #settings: SamplingSettings
   readonly #identityOf: (server: string) => string | undefined
-  readonly #conversationGrants: GrantEntry[] = []
+  /** Oldest first. */
+  #conversationGrants: GrantEntry[] = []
 
   constructor(
     table: SamplingTable,
@@ -32,7 +38,11 @@ export class SamplingGrants {
   }
 
   /** The grant that skips this review for a server; undefined if the user is asked. */
-  find(server: string, stage: SamplingStage, conversation: string | undefined): SkippedReview | undefined {
+  find(
+    server: string,
+    stage: SamplingStage,
+    cause: Pick<Cause, 'caller' | 'conversation'>,
+  ): SkippedReview | undefined {
     if (approvedByConfig(server, this.#settings).includes(stage)) return { by: 'config' }
     const identity = this.#identityOf(server)
     if (identity === undefined) return undefined
@@ -40,9 +50,10 @@ export class SamplingGrants {
       .grants()
       .find((grant) => grant.identity === identity && grant.stage === stage && grant.server === server)
     if (lastingGrant !== undefined) return { by: 'always', id: lastingGrant.id }
+    if (isOfUnknownUser(cause)) return undefined
     const conversationGrant = this.#conversationGrants.find(
       ({ grant, identity: grantIdentity }) =>
-        grantIdentity === identity && grant.stage === stage && grant.within === conversation,
+        grantIdentity === identity && grant.stage === stage && grant.within === cause.conversation,
     )
     return conversationGrant === undefined
       ? undefined
@@ -53,18 +64,25 @@ export class SamplingGrants {
     server: string,
     stage: SamplingStage,
     scope: 'conversation' | 'always',
-    conversation: string | undefined,
+    cause: Pick<Cause, 'caller' | 'conversation'>,
     at: string,
   ): void {
     const identity = this.#identityOf(server)
-    if (identity === undefined || this.find(server, stage, conversation) !== undefined) return
+    if (identity === undefined || this.find(server, stage, cause) !== undefined) return
     const id = randomUUID()
     if (scope === 'always') {
       this.#table.addGrant({ id, identity, server, stage, at })
       return
     }
-    const within = conversation === undefined ? {} : { within: conversation }
+    if (isOfUnknownUser(cause)) return
+    const within = defined({ within: cause.conversation })
     this.#conversationGrants.push({ identity, grant: { id, server, stage, scope, ...within, at } })
+    if (this.#conversationGrants.length > maxConversationGrants) this.#conversationGrants.shift()
+  }
+
+  /** Removes the grants of a conversation that ended. */
+  endConversation(conversation: string): void {
+    this.#conversationGrants = this.#conversationGrants.filter(({ grant }) => grant.within !== conversation)
   }
 
   /** Those of the configuration first, then the user's grants, oldest first. */

@@ -54,7 +54,7 @@ export async function reviewRequest(
     )
     return { params: requestParams, choice, context: undefined }
   }
-  const passing = grants.find(server, 'request', cause.conversation)
+  const passing = grants.find(server, 'request', cause)
   const outcome = passing === undefined ? undefined : spending.passes()
   if (passing !== undefined && outcome !== undefined && 'left' in outcome) {
     const detail = { passing, left: outcome.left, ...ignoredContext(context) }
@@ -105,7 +105,7 @@ export async function reviewRequest(
     const finalChoice = answer.model === undefined ? choice : chosenByPerson(choice, answer.model)
     const addedContext = addedTexts(answer.context, context)
     if (answer.remember !== undefined) {
-      grants.add(server, 'request', answer.remember, cause.conversation, new Date(now()).toISOString())
+      grants.add(server, 'request', answer.remember, cause, new Date(now()).toISOString())
     }
     step.close('allowed', {
       by,
@@ -207,7 +207,7 @@ export async function reviewResult(
     deps.emit({ type: 'sampling', server, model: choice.model })
     return { result }
   }
-  const passing = isFirst ? grants.find(server, 'result', cause.conversation) : undefined
+  const passing = isFirst ? grants.find(server, 'result', cause) : undefined
   const outcome = passing === undefined ? undefined : spending.passes()
   if (passing !== undefined && outcome !== undefined && 'left' in outcome) {
     noteSkippedReview(
@@ -268,7 +268,7 @@ export async function reviewResult(
       continue
     }
     if (answer.remember !== undefined) {
-      grants.add(server, 'result', answer.remember, cause.conversation, new Date(now()).toISOString())
+      grants.add(server, 'result', answer.remember, cause, new Date(now()).toISOString())
     }
     step.close('allowed', {
       by,

@@ -1,10 +1,19 @@
 import { type CreateMessageParams, type CreateMessageResult, ErrorCode, RpcError } from '@jackfield/sdk'
 import type { AskContext } from '@jackfield/sdk/client'
+import { defined } from '@jackfield/sdk/internal'
 import { limitsOf } from '../../config/sampling-section.ts'
 import { NoSurfaceError, unansweredError } from '../../core/inbox/question-queue.ts'
 import { frozenCopy } from '../../shared/json.ts'
 import { reasonOf } from '../../shared/text.ts'
-import type { Activity, Cause, Model, SamplingService, SamplingUsage } from '../../types/index.ts'
+import type {
+  Activity,
+  Cause,
+  Model,
+  ModelChoice,
+  SamplingService,
+  SamplingStage,
+  SamplingUsage,
+} from '../../types/index.ts'
 import { blocksOf } from '../messages.ts'
 import {
   Budget,
@@ -17,16 +26,10 @@ import {
   type Spending,
 } from './budget.ts'
 import { chooseModel, chosenByPerson } from './choose.ts'
-import {
-  type Sampling,
-  type SamplingDeps,
-  SamplingRefusedError,
-  type SamplingRequest,
-  skipsReview,
-} from './deps.ts'
+import { type SamplingDeps, SamplingRefusedError, type SamplingRequest, skipsReview } from './deps.ts'
 import { generate } from './generate.ts'
 import { SamplingGrants } from './grants.ts'
-import { createSamplingRedactor } from './redact.ts'
+import { createSamplingRedactor, type SamplingRedactor } from './redact.ts'
 import { type Candidates, reviewRequest, reviewResult } from './review.ts'
 
 /** Maximum conversations with a known model; beyond that the oldest is dropped. */
@@ -38,100 +41,48 @@ const maxEarlier = 3
  * Handles servers' sampling requests: within the server's limits the user reviews and may edit the request, a model answers, and
  * the user reviews and may edit the result.
  */
-export function createSampling(deps: SamplingDeps): Sampling {
-  const { models, questions, recorder, settings } = deps
-  const redactor = createSamplingRedactor(settings.redact)
-  const estimate = createRequestEstimator(settings, redactor)
-  const grants = new SamplingGrants(deps.table, settings, deps.identityOf)
-  const budget = new Budget(deps.table, deps.now)
-  const stepDeps = { ...deps, redactor, estimate, grants }
-  const conversationModels = new Map<string, Model>()
+export class Sampling {
+  readonly service: SamplingService
+  readonly #deps: ServiceDeps & { redactor: SamplingRedactor }
+  readonly #budget: Budget
+  /** The models of conversations, the oldest first. */
+  readonly #conversationModels = new Map<string, Model>()
 
-  /** The model of a request's conversation, also if its cause is unknown and only one conversation is open. */
-  function conversationModel({ conversation, caller }: Cause): Model | undefined {
-    if (conversation !== undefined) return conversationModels.get(conversation)
-    const [first, ...rest] = conversationModels.values()
-    return caller === undefined && rest.length === 0 ? first : undefined
-  }
-
-  function choose(
-    params: CreateMessageParams,
-    { models, chosen }: SamplingRequest,
-  ): ReturnType<typeof chooseModel> {
-    return chooseModel(models, params.modelPreferences, {
-      facts: settings.models ?? [],
-      tokens: requestTokens(params) + params.maxTokens,
-      ...(chosen !== undefined && { chosen }),
-    })
-  }
-
-  /** Admits the request, or rejects it before any question. */
-  function admit(given: CreateMessageParams, sampling: SamplingRequest, cause: number | null) {
-    const { server } = sampling
-    const limits = limitsOf(server, settings)
-    const asked = { ...given, maxTokens: Math.min(given.maxTokens, limits.maxTokens) }
-    const choice = choose(asked, sampling)
-    const spending = budget.admit(server, limits, {
-      cause,
-      rounds: asked.messages.filter(usesTools).length,
-      tools: asked.tools !== undefined && asked.tools.length > 0,
-      reserve: reserveFor(asked, factsOf(settings, choice.model)),
-    })
-    return { asked: frozenCopy(asked), choice, spending }
-  }
-
-  async function admitAndRun(given: CreateMessageParams, sampling: SamplingRequest, cause: number | null) {
-    const { asked, choice, spending } = admit(given, sampling, cause)
-    try {
-      return await reviewAndGenerate(asked, choice, spending, sampling)
-    } finally {
-      releaseReservation(spending)
+  constructor(deps: SamplingDeps) {
+    const { settings, table, identityOf, now } = deps
+    const redactor = createSamplingRedactor(settings.redact)
+    const estimate = createRequestEstimator(settings, redactor)
+    const grants = new SamplingGrants(table, settings, identityOf)
+    this.#deps = { ...deps, redactor, estimate, grants }
+    this.#budget = new Budget(table, now)
+    this.service = {
+      ...createService(this.#deps),
+      setModel: (conversation, model) => this.#setModel(conversation, model),
     }
   }
 
-  async function reviewAndGenerate(
-    asked: CreateMessageParams,
-    choice: ReturnType<typeof choose>,
-    spending: Spending,
-    sampling: SamplingRequest,
-  ): Promise<CreateMessageResult> {
-    let reviewed = await reviewRequest(asked, choice, spending, sampling, stepDeps)
-    let candidates: Candidates = {
-      generated: await generate(reviewed, spending, sampling, stepDeps),
-      earlier: [],
+  /** Whether a request of this server could be answered now: a surface can review it, or the review is skipped. */
+  canAnswer(server: string): boolean {
+    const { models, questions, grants } = this.#deps
+    const hasLastingGrant = (stage: SamplingStage): boolean => {
+      const passing = grants.find(server, stage, {})
+      return passing !== undefined && passing.by !== 'conversation'
     }
-    for (;;) {
-      const outcome = await reviewResult(
-        reviewed.params,
-        candidates,
-        reviewed.choice,
-        spending,
-        sampling,
-        stepDeps,
-      )
-      if ('result' in outcome) return outcome.result
-      const next = { ...reviewed, choice: chosenByPerson(reviewed.choice, outcome.again) }
-      const { generated, earlier } = candidates
-      try {
-        candidates = {
-          generated: await generate(next, spending, sampling, stepDeps),
-          earlier: [...earlier, { model: reviewed.choice.model, ...generated }].slice(-maxEarlier),
-        }
-        reviewed = next
-      } catch (error) {
-        if (sampling.signal.aborted) throw error
-        // The user can still send what was generated before.
-        candidates = { generated, earlier, problem: reasonOf(error) }
-      }
-    }
+    return (
+      models.length > 0 &&
+      (models.every((model) => skipsReview(server, model, this.#deps)) ||
+        ((questions.canAsk('sampling-request') || hasLastingGrant('request')) &&
+          (questions.canAsk('sampling-result') || hasLastingGrant('result'))))
+    )
   }
 
-  async function answer(
+  async answer(
     server: string,
     params: CreateMessageParams,
     context: AskContext,
   ): Promise<CreateMessageResult> {
-    const { cause, row: causeRow } = deps.find(server, context.cause)
+    const { find, recorder, questions, models } = this.#deps
+    const { cause, row: causeRow } = find(server, context.cause)
     const given = frozenCopy(params)
     const row = recorder.open({
       kind: 'sampling',
@@ -140,7 +91,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
       summary: `${server} asks a model for a message`,
       detail: { cause, params: given, surface: questions.names },
     })
-    const own = conversationModel(cause)
+    const own = this.#conversationModel(cause)
     const sampling: SamplingRequest = {
       server,
       models: own === undefined || models.some(({ id }) => id === own.id) ? models : [...models, own],
@@ -150,7 +101,7 @@ export function createSampling(deps: SamplingDeps): Sampling {
       signal: context.signal,
     }
     try {
-      const response = await admitAndRun(given, sampling, causeRow)
+      const response = await this.#admitAndRun(given, sampling, causeRow)
       row.close('ok', { model: response.model })
       return response
     } catch (error) {
@@ -158,29 +109,84 @@ export function createSampling(deps: SamplingDeps): Sampling {
     }
   }
 
-  return {
-    answer,
-    canAnswer: (server) =>
-      models.length > 0 &&
-      (models.every((model) => skipsReview(server, model, deps)) ||
-        ((questions.canAsk('sampling-request') || hasLastingGrant(server, 'request')) &&
-          (questions.canAsk('sampling-result') || hasLastingGrant(server, 'result')))),
-    endConversation: (conversation) => void conversationModels.delete(conversation),
-    service: {
-      ...createService(stepDeps),
-      setModel(conversation, model) {
-        conversationModels.delete(conversation)
-        conversationModels.set(conversation, model)
-        const [oldest] = conversationModels.keys()
-        if (conversationModels.size > maxConversations && oldest !== undefined)
-          conversationModels.delete(oldest)
-      },
-    },
+  endConversation(conversation: string): void {
+    this.#conversationModels.delete(conversation)
+    this.#deps.grants.endConversation(conversation)
   }
 
-  function hasLastingGrant(server: string, stage: 'request' | 'result'): boolean {
-    const passing = grants.find(server, stage, undefined)
-    return passing !== undefined && passing.by !== 'conversation'
+  #setModel(conversation: string, model: Model): void {
+    const models = this.#conversationModels
+    models.delete(conversation)
+    models.set(conversation, model)
+    const [oldest] = models.keys()
+    if (models.size > maxConversations && oldest !== undefined) models.delete(oldest)
+  }
+
+  /** The model of a request's conversation, also if its cause is unknown and only one conversation is open. */
+  #conversationModel({ conversation, caller }: Cause): Model | undefined {
+    if (conversation !== undefined) return this.#conversationModels.get(conversation)
+    const [first, ...rest] = this.#conversationModels.values()
+    return caller === undefined && rest.length === 0 ? first : undefined
+  }
+
+  /** Admits the request, or rejects it before any question. */
+  async #admitAndRun(
+    given: CreateMessageParams,
+    sampling: SamplingRequest,
+    cause: number | null,
+  ): Promise<CreateMessageResult> {
+    const { server, models, chosen } = sampling
+    const { settings } = this.#deps
+    const limits = limitsOf(server, settings)
+    const asked = frozenCopy({ ...given, maxTokens: Math.min(given.maxTokens, limits.maxTokens) })
+    const choice = chooseModel(models, asked.modelPreferences, {
+      facts: settings.models ?? [],
+      tokens: requestTokens(asked) + asked.maxTokens,
+      ...defined({ chosen }),
+    })
+    const spending = this.#budget.admit(server, limits, {
+      cause,
+      rounds: asked.messages.filter(usesTools).length,
+      tools: asked.tools !== undefined && asked.tools.length > 0,
+      reserve: reserveFor(asked, factsOf(settings, choice.model)),
+    })
+    try {
+      return await this.#reviewAndGenerate(asked, choice, spending, sampling)
+    } finally {
+      releaseReservation(spending)
+    }
+  }
+
+  async #reviewAndGenerate(
+    asked: CreateMessageParams,
+    choice: ModelChoice,
+    spending: Spending,
+    sampling: SamplingRequest,
+  ): Promise<CreateMessageResult> {
+    const deps = this.#deps
+    let reviewed = await reviewRequest(asked, choice, spending, sampling, deps)
+    let candidates: Candidates = {
+      generated: await generate(reviewed, spending, sampling, deps),
+      earlier: [],
+    }
+    for (;;) {
+      const { params, choice } = reviewed
+      const outcome = await reviewResult(params, candidates, choice, spending, sampling, deps)
+      if ('result' in outcome) return outcome.result
+      const next = { ...reviewed, choice: chosenByPerson(choice, outcome.again) }
+      const { generated, earlier } = candidates
+      try {
+        candidates = {
+          generated: await generate(next, spending, sampling, deps),
+          earlier: [...earlier, { model: choice.model, ...generated }].slice(-maxEarlier),
+        }
+        reviewed = next
+      } catch (error) {
+        if (sampling.signal.aborted) throw error
+        // The user can still send what was generated before.
+        candidates = { generated, earlier, problem: reasonOf(error) }
+      }
+    }
   }
 }
 
@@ -218,10 +224,10 @@ function usesTools({ content }: CreateMessageParams['messages'][number]): boolea
 
 const dayMs = 86_400_000
 
+type ServiceDeps = SamplingDeps & { grants: SamplingGrants; estimate: RequestEstimator }
+
 /** The public sampling service. */
-function createService(
-  deps: SamplingDeps & { grants: SamplingGrants; estimate: RequestEstimator },
-): Omit<SamplingService, 'setModel'> {
+function createService(deps: ServiceDeps): Omit<SamplingService, 'setModel'> {
   const { models, settings, table, grants, estimate, now, recorder } = deps
   const choose: SamplingService['rank'] = (preferences) =>
     chooseModel(models, preferences, { facts: settings.models ?? [] })

@@ -25,23 +25,16 @@ export function hasLists({ state }: Pick<ConnectionState, 'state'>): boolean {
   return isUp({ state }) || isConnecting({ state }) || state === 'asleep'
 }
 
-const stateText: Readonly<Partial<Record<ConnectionState['state'], string>>> = {
-  'needs-sign-in': 'a sign-in is needed',
-  'needs-approval': 'your consent is needed',
-}
-
-/** The error of a request to a server that is not connected: its state, why, and what the user can do. */
+/** The error of a request to a server that is not connected: why, and what the user can do. */
 export function notConnected(
   code: 'UNAUTHORIZED' | 'CONNECTION_CLOSED',
   what: string,
   state: ConnectionState,
 ): FixableError {
-  const reasonText = 'reason' in state ? ` (${state.reason})` : ''
-  return new FixableError(
-    code,
-    `${what}: ${stateText[state.state] ?? state.state}${reasonText}`,
-    'fixes' in state ? state.fixes : [],
-  )
+  const reason = 'reason' in state ? state.reason : 'the connection ended'
+  // What is awaited says why the connection was started or lost, not why it takes long.
+  const why = isConnecting(state) ? `it is ${state.state} (${reason})` : reason
+  return new FixableError(code, `${what}: ${why}`, 'fixes' in state ? state.fixes : [])
 }
 
 const finalCodes: ReadonlySet<McpErrorCode> = new Set([

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { McpError } from '@jackfield/sdk'
 import type { Fetch } from '@jackfield/sdk/client'
+import { fetchError } from '@jackfield/sdk/internal'
 import type { ConfigEnvironment } from '../../config/variables.ts'
 import { FixableError } from '../../shared/failures.ts'
 import { inWords, isDeeper, isRecord, type JsonRecord, parsed } from '../../shared/json.ts'
@@ -58,12 +59,7 @@ export function createRegistry({
       text = (await readLimited(response, maxResponseBytes, 'The registry sent more than')).toString('utf8')
     } catch (error) {
       signal?.throwIfAborted()
-      if (error instanceof McpError) throw error
-      throw new McpError(
-        'CONNECT_FAILED',
-        `The registry ${base.host} cannot be reached: ${causeReason(error)}. Check the network connection, or use another registry.`,
-        { cause: error },
-      )
+      throw requestError(error, base, timeoutSignal, 'Check the network connection, or use another registry')
     }
     if (response.status === 404) {
       throw new FixableError('NOT_FOUND', 'The registry has no such server', [{ action: 'search-registry' }])
@@ -152,10 +148,13 @@ function kindsIn(list: unknown, key: string): string[] {
   return [...new Set(kinds)]
 }
 
-/** The message of fetch() is generic; its cause has the reason. */
-function causeReason(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined
-  return reasonOf(cause instanceof Error && cause.message !== '' ? cause : error)
+/** The error of a request without a complete response: why, and what the user can do. */
+function requestError(error: unknown, url: URL, timeout: AbortSignal, advice: string): McpError {
+  if (error instanceof McpError) return error
+  const reason = timeout.aborted
+    ? `${url.origin} did not respond in time`
+    : reasonOf(fetchError(error, timeout, url))
+  return new McpError('CONNECT_FAILED', `${reason}. ${advice}.`, { cause: error })
 }
 
 /** The bundle of a published server. */
@@ -217,10 +216,7 @@ export async function fetchBundle(
     bytes = await readBundleBytes(await followRedirects(bundleUrl, send, timeoutSignal), bundleUrl)
   } catch (error) {
     signal?.throwIfAborted()
-    if (error instanceof McpError) throw error
-    throw new McpError('CONNECT_FAILED', `${bundleUrl.host} cannot be reached: ${reasonOf(error)}`, {
-      cause: error,
-    })
+    throw requestError(error, bundleUrl, timeoutSignal, 'Check the network connection, or try again later')
   }
   const actualHash = createHash('sha256').update(bytes).digest('hex')
   if (actualHash === hash) return bytes

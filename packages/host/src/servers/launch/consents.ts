@@ -188,8 +188,8 @@ export class Consents implements ConsentService {
       throw new FixableError(
         'INVALID',
         'url' in config
-          ? `It was not connected: you have not agreed yet to the address that ${file} names: ${command}`
-          : `It was not started: you have not agreed yet to what ${file} names. It would run: ${command}`,
+          ? `you have not agreed yet to the address that ${file} names: ${command}`
+          : `you have not agreed yet to what ${file} names. It would run: ${command}`,
         [{ action: 'approve', server }],
       )
     }

@@ -5,8 +5,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { McpError } from '@jackfield/sdk'
 import type { StdioTransportOptions } from '@jackfield/sdk/client/stdio'
-import { expandHome, findProgram, isWithin } from '../../shared/files.ts'
-import { reasonOf } from '../../shared/text.ts'
+import { expandHome, findProgram, isWithin, readErrorReason } from '../../shared/files.ts'
 import type { Sandbox, StdioServerConfig } from '../../types/index.ts'
 import { type ListedHost, readHosts } from './hosts.ts'
 import {
@@ -239,7 +238,7 @@ async function mountsFor(
       } catch (error) {
         throw new McpError(
           'INVALID',
-          `It was not started, because its sandbox lists ${path} under "${kind}" and that cannot be opened (${reasonOf(error)}). Create it, or remove it from the list`,
+          `It was not started, because its sandbox lists ${path} under "${kind}" and that cannot be opened (${readErrorReason(error)}). Create it, or remove it from the list`,
         )
       }
     }),
