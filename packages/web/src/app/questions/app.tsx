@@ -5,10 +5,10 @@ import { useFormat, useText } from '../i18n/i18n.ts'
 import { Diff, SafeText, SafeTextBox } from '../text/safe-text.tsx'
 import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Note } from '../ui/ui.tsx'
+import { Address } from './address.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
 import { Card, Findings } from './card.tsx'
-import { Address } from './elicitation.tsx'
 import style from './questions.module.css'
 
 type PageRequest = Extract<AppWish, { kind: 'page' }>

@@ -4,10 +4,10 @@ import { useText } from '../i18n/i18n.ts'
 import { Diff, HostText, SafeText } from '../text/safe-text.tsx'
 import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Note } from '../ui/ui.tsx'
+import { Address, canOpen } from './address.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
 import { Card, Findings } from './card.tsx'
-import { Address, canOpen } from './elicitation.tsx'
 import style from './questions.module.css'
 
 /** Asks whether a server may see folders. */
