@@ -4,6 +4,7 @@ import type { CallToolResult } from '@jackfield/sdk'
 import { Maximize2, Minimize2 } from 'lucide-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useHost, useTopic } from '../data/host.tsx'
+import { asError, isRecord } from '../data/unknown.ts'
 import { useText } from '../i18n/i18n.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
 import { HostText, SafeText } from '../text/safe-text.tsx'
@@ -93,7 +94,7 @@ export function AppView(props: AppViewProps): ReactNode {
         },
         (reason: unknown) => {
           if (stop.signal.aborted) return
-          setState({ step: 'failed', error: reason instanceof Error ? reason : new Error(String(reason)) })
+          setState({ step: 'failed', error: asError(reason) })
         },
       )
     addEventListener('pagehide', close, { signal: stop.signal })
@@ -138,7 +139,7 @@ function Failed({
 }: AppViewProps & { error: Error; onAgain: () => void }): ReactNode {
   const t = useText()
   const { client } = useHost()
-  const isBlocked = error instanceof HostError && isMembers(error.data) && error.data['blocked'] === true
+  const isBlocked = error instanceof HostError && isRecord(error.data) && error.data['blocked'] === true
   const ask = async (): Promise<void> => {
     const consents = await client.call('apps.consents', {})
     const stored = consents.filter((consent) => consent.server === server && consent.uri === uri)
@@ -153,10 +154,6 @@ function Failed({
       </Button>
     </Note>
   )
-}
-
-function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }
 
 type QuestionRow = Parameters<typeof QuestionCard>[0]['row']

@@ -2,6 +2,7 @@ import { appOf, type CatalogTool } from '@jackfield/host/browser'
 import type { CallToolResult } from '@jackfield/sdk'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useRead } from '../data/host.tsx'
+import { isRecord } from '../data/unknown.ts'
 import { useText } from '../i18n/i18n.ts'
 import { plain } from '../text/untrusted-text.ts'
 import { Button } from '../ui/ui.tsx'
@@ -82,10 +83,6 @@ function resolveCalledTool(
   return name === 'call_tool' && typeof inner === 'string' && isRecord(args)
     ? { name: inner, input: args }
     : { name, input: parameters }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isResult(value: unknown): value is CallToolResult {

@@ -4,6 +4,7 @@ import { FileText, Paperclip, SendHorizontal, Square, X } from 'lucide-react'
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { useHost, useRead } from '../data/host.tsx'
+import { asError } from '../data/unknown.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { isText, useDraft } from '../questions/answer.ts'
 import { routes } from '../routes.ts'
@@ -60,8 +61,7 @@ export function Composer({
   const area = useRef<HTMLTextAreaElement>(null)
   const word = isClosed ? undefined : wordAt(text, caret)
   const suggestions = useSuggestions(word)
-  const failed = (reason: unknown): void =>
-    setError(reason instanceof Error ? reason : new Error(String(reason)))
+  const failed = (reason: unknown): void => setError(asError(reason))
   const runCommand = useCommands(id, onDialog, failed)
   useRequestedPrompt(id, setPrompt)
   // On a touch screen, the keyboard would cover what the new conversation shows.

@@ -2,6 +2,7 @@ import type { LibraryPrompt } from '@jackfield/host/browser'
 import type { SamplingMessage } from '@jackfield/sdk'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useHost, useRead } from '../data/host.tsx'
+import { asError } from '../data/unknown.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -34,8 +35,7 @@ export default function PromptForm({
   const [tokens, setTokens] = useState(0)
   const [error, setError] = useState<Error>()
   const form = useRef<HTMLFormElement>(null)
-  const failed = (reason: unknown): void =>
-    setError(reason instanceof Error ? reason : new Error(String(reason)))
+  const failed = (reason: unknown): void => setError(asError(reason))
   const filledValues = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
   const preview = (): void => {
     setError(undefined)

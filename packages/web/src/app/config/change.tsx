@@ -1,6 +1,7 @@
 import type { ConfigChange, ConfigPlan } from '@jackfield/host/browser'
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
 import { useHost } from '../data/host.tsx'
+import { asError } from '../data/unknown.ts'
 import { useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { HostText, SafeText } from '../text/safe-text.tsx'
@@ -34,7 +35,7 @@ export function useChange(onSaved?: () => void): Change {
       await operation()
       return true
     } catch (reason) {
-      setError(reason instanceof Error ? reason : new Error(String(reason)))
+      setError(asError(reason))
       return false
     } finally {
       setRunning(false)

@@ -21,6 +21,7 @@ import {
 import { type FromHost, fromHost } from '../text/untrusted-text.ts'
 import { pageBuild } from './session.ts'
 import { closeCodes, socketChannel } from './socket-channel.ts'
+import { asError } from './unknown.ts'
 
 /** The kinds of questions that the page can show. */
 const questionKinds = [
@@ -266,7 +267,7 @@ export function useAction<Args extends readonly unknown[]>(
         setState({ isRunning: false })
         return true
       } catch (reason) {
-        setState({ isRunning: false, error: reason instanceof Error ? reason : new Error(String(reason)) })
+        setState({ isRunning: false, error: asError(reason) })
         return false
       }
     },

@@ -2,12 +2,12 @@ import type { TraceEvent, TraceNode } from '@jackfield/host/browser'
 import { ArrowDownLeft, ArrowUpRight, Globe, Terminal, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { useRead } from '../data/host.tsx'
+import { isRecord } from '../data/unknown.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ExactJson, JsonTree, SafeText, SafeTextBox } from '../text/safe-text.tsx'
 import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
-import { isRecord } from './schema.ts'
 
 /** Milliseconds between two reads of the messages of a running activity. */
 const liveMs = 500

@@ -1,10 +1,8 @@
 import { makeVisible } from '@jackfield/host/browser'
 import { compileSchema, type Issue, type Validator } from '@jackfield/sdk/schema'
+import { asError, isRecord } from '../data/unknown.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The properties of a schema that a form uses. */
 export interface SchemaView {
@@ -127,7 +125,7 @@ function validatorOf(schema: unknown): Validator | Error {
   try {
     compiled = compileSchema(schema)
   } catch (error) {
-    compiled = error instanceof Error ? error : new Error(String(error))
+    compiled = asError(error)
   }
   validators.set(schema, compiled)
   return compiled

@@ -3,6 +3,7 @@ import { Activity, CircleCheck, CircleMinus } from 'lucide-react'
 import { type ReactNode, useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
+import { isRecord } from '../data/unknown.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { remedies, useRemedy } from '../servers/state.tsx'
@@ -11,7 +12,6 @@ import { HostText, JsonTree, SafeText, SafeTextBox } from '../text/safe-text.tsx
 import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
-import { isRecord } from './schema.ts'
 import { definitionErrorsOf, logLevels } from './tool.tsx'
 
 const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const

@@ -3,6 +3,7 @@ import type { RunRequest } from '@jackfield/host/client'
 import { BookOpen, Repeat2, ShieldAlert, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
+import { isRecord } from '../data/unknown.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { readArguments, Unreadable } from '../questions/arguments.tsx'
 import { useUnreadable } from '../questions/json-text.ts'
@@ -16,7 +17,7 @@ import style from './inspect.module.css'
 import { RunResult } from './result.tsx'
 import { useRun } from './run.ts'
 import { Fold, RunLayout } from './run-layout.tsx'
-import { defaultsOf, isRecord, type Schema, schemaError } from './schema.ts'
+import { defaultsOf, type Schema, schemaError } from './schema.ts'
 
 export const logLevels = [
   'debug',

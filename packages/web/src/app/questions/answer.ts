@@ -2,6 +2,7 @@ import type { HostAnswers, QuestionKind } from '@jackfield/host/browser'
 import type { InboxRow } from '@jackfield/host/client'
 import { useCallback, useState } from 'react'
 import { useHost } from '../data/host.tsx'
+import { asError } from '../data/unknown.ts'
 import type { FromHost } from '../text/untrusted-text.ts'
 
 export type Row = FromHost<InboxRow>
@@ -34,7 +35,7 @@ export function useAnswer<K extends QuestionKind>({ id, digest }: Row): Answerin
         .then(
           () => {},
           (reason: unknown) => {
-            const error = reason instanceof Error ? reason : new Error(String(reason))
+            const error = asError(reason)
             setSent({ state: abort.signal.aborted ? 'unknown' : 'open', digest, error })
           },
         )

@@ -1,5 +1,6 @@
 import { makeVisible } from '@jackfield/host/browser'
 import { type ReactNode, useId, useState } from 'react'
+import { isRecord } from '../data/unknown.ts'
 import { rich, useText } from '../i18n/i18n.ts'
 import { leavesOf, type ValueChange } from '../text/pieces.ts'
 import { Diff, SafeText, Value } from '../text/safe-text.tsx'
@@ -76,9 +77,6 @@ interface Property {
   readonly schema: Schema
   readonly required: boolean
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function propertiesOf(schema: unknown): Property[] {
   if (!isRecord(schema) || !isRecord(schema['properties'])) return []

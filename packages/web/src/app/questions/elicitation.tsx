@@ -9,6 +9,7 @@ import {
   reviewForm,
 } from '@jackfield/host/browser'
 import { type ReactNode, useMemo, useState } from 'react'
+import { isRecord } from '../data/unknown.ts'
 import { useText } from '../i18n/i18n.ts'
 import { ExactJson, HostText, SafeText, SafeTextBox } from '../text/safe-text.tsx'
 import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
@@ -41,9 +42,7 @@ export function ElicitationCard({
 type FormDraft = Readonly<Record<string, FieldInput>>
 
 const isFormDraft = (value: unknown): value is FormDraft =>
-  typeof value === 'object' &&
-  value !== null &&
-  !Array.isArray(value) &&
+  isRecord(value) &&
   Object.values(value).every(
     (entry) => typeof entry === 'string' || typeof entry === 'boolean' || Array.isArray(entry),
   )
