@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { isRecord } from '../data/unknown.ts'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { readArguments, Unreadable } from '../questions/arguments.tsx'
+import { ArgumentsProblem, readArguments, Unreadable } from '../questions/arguments.tsx'
 import { useUnreadable } from '../questions/json-text.ts'
 import { lastCallOf } from '../questions/last-call.ts'
 import { routes, useAddress } from '../routes.ts'
@@ -229,11 +229,7 @@ function Tool({
             />
             {meta !== undefined && 'problem' in meta && (
               <p className={uiStyle.problem}>
-                {meta.problem === 'not-object' ? (
-                  t('editor.notObject')
-                ) : (
-                  <SafeText text={untrusted(meta.problem)} />
-                )}
+                <ArgumentsProblem problem={meta.problem} />
               </p>
             )}
           </Fold>

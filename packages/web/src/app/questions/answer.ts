@@ -80,3 +80,11 @@ export function useDraft<T>(
 }
 
 export const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** A set with or without an item, as its checkbox says. */
+export function toggleIn<T>(set: ReadonlySet<T>, item: T, isOn: boolean): ReadonlySet<T> {
+  const next = new Set(set)
+  if (isOn) next.add(item)
+  else next.delete(item)
+  return next
+}

@@ -1,5 +1,5 @@
 import { makeVisible } from '@jackfield/host/browser'
-import { type ReactNode, useId, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { isRecord } from '../data/unknown.ts'
 import { rich, useText } from '../i18n/i18n.ts'
 import { leavesOf, type ValueChange } from '../text/pieces.ts'
@@ -98,6 +98,12 @@ export function readArguments(text: string): { value: Record<string, unknown> } 
   }
 }
 
+/** Why a text is not the JSON of arguments. */
+export function ArgumentsProblem({ problem }: { problem: string }): ReactNode {
+  const t = useText()
+  return problem === 'not-object' ? t('editor.notObject') : <SafeText text={untrusted(problem)} />
+}
+
 /** Edits arguments in a form of their schema or as JSON. Both edit the same text. */
 export function ArgumentEditor({
   schema,
@@ -115,7 +121,6 @@ export function ArgumentEditor({
   const read = readArguments(text)
   const canForm = properties.length > 0 && 'value' in read
   const [view, setView] = useState<'form' | 'json'>('form')
-  const id = useId()
   const shown = canForm ? view : 'json'
   return (
     <div className={style.sent}>
@@ -154,21 +159,12 @@ export function ArgumentEditor({
       ) : (
         <Field
           label={t('editor.json')}
-          problem={
-            'problem' in read ? (
-              read.problem === 'not-object' ? (
-                t('editor.notObject')
-              ) : (
-                <SafeText text={untrusted(read.problem)} />
-              )
-            ) : undefined
-          }
+          problem={'problem' in read ? <ArgumentsProblem problem={read.problem} /> : undefined}
         >
           {(ids) => (
             <textarea
               {...ids}
               className={`${uiStyle.input} ${uiStyle.mono}`}
-              id={ids.id || id}
               rows={Math.min(20, text.split('\n').length + 1)}
               spellCheck={false}
               value={text}

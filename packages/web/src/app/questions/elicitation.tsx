@@ -11,13 +11,14 @@ import {
 import { type ReactNode, useMemo, useState } from 'react'
 import { isRecord } from '../data/unknown.ts'
 import { useText } from '../i18n/i18n.ts'
+import { Findings } from '../text/findings.tsx'
 import { ExactJson, HostText, SafeText, SafeTextBox } from '../text/safe-text.tsx'
 import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Button, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { Address, canOpen } from './address.tsx'
-import { type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
+import { type QuestionOf, type Row, toggleIn, useAnswer, useDraft } from './answer.ts'
 import { DecisionButton } from './armed.tsx'
-import { Card, Findings } from './card.tsx'
+import { Card } from './card.tsx'
 import { type FieldInput, FormFieldRow } from './form-field.tsx'
 import style from './questions.module.css'
 
@@ -338,13 +339,6 @@ function afterPress(show: () => void): void {
   else
     for (const end of ['pointerup', 'pointercancel'])
       addEventListener(end, () => setTimeout(show), { once: true })
-}
-
-function toggleIn(set: ReadonlySet<string>, key: string, isOn: boolean): ReadonlySet<string> {
-  const next = new Set(set)
-  if (isOn) next.add(key)
-  else next.delete(key)
-  return next
 }
 
 /** Asks the user to open an address, and then whether that is done. */

@@ -60,10 +60,7 @@ export default function Servers({ server }: { server?: string }): ReactNode {
             value={view}
             onChange={setView}
           />
-          <Link
-            className={`${uiStyle.button} ${uiStyle.small} ${style.add}`}
-            href={routes.setting.to('registry')}
-          >
+          <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.setting.to('registry')}>
             {t('servers.add')}
           </Link>
         </div>

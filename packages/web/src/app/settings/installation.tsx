@@ -5,6 +5,7 @@ import { PlanFacts } from '../config/change.tsx'
 import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { Findings } from '../text/findings.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
 import { HostText, SafeText } from '../text/safe-text.tsx'
 import { type FromHost, plain, plainText, untrusted } from '../text/untrusted-text.ts'
@@ -113,14 +114,7 @@ function Review({
         </p>
       </header>
       {review.status === untrusted('deprecated') && <Note tone="warn">{t('registry.deprecated')}</Note>}
-      {review.findings.map(({ message, severity, at }) => (
-        <Note
-          key={`${at} ${plainText(message)}`}
-          tone={severity === 'danger' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}
-        >
-          <HostText text={message} />
-        </Note>
-      ))}
+      <Findings findings={review.findings} />
       <section className={screen.section}>
         <h3>{t('registry.runs')}</h3>
         <ol className={style.argv} aria-label={t('registry.runs')}>

@@ -179,7 +179,6 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
           {dockQuestions.length > 0 && (
             <Button
               small
-              className={style.waiting}
               onClick={() => dock.toggle('inbox')}
               aria-expanded={dock.isOpen && dock.tab === 'inbox'}
               aria-controls="dock"
