@@ -1,8 +1,7 @@
 import type { TraceEvent } from '@jackfield/host/browser'
 import type { HostClient } from '@jackfield/host/client'
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
-import { useHost } from '../data/host.tsx'
-import { asError } from '../data/unknown.ts'
+import { asError, useHost } from '../data/host.tsx'
 
 /** Rows of one request. */
 const chunkSize = 100

@@ -1,7 +1,6 @@
 import type { ConfigChange, ConfigPlan } from '@jackfield/host/browser'
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
-import { useHost } from '../data/host.tsx'
-import { asError } from '../data/unknown.ts'
+import { asError, useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { HostText, SafeText } from '../text/safe-text.tsx'

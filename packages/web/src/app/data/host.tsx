@@ -21,7 +21,6 @@ import {
 import { type FromHost, fromHost } from '../text/untrusted-text.ts'
 import { pageBuild } from './session.ts'
 import { closeCodes, socketChannel } from './socket-channel.ts'
-import { asError } from './unknown.ts'
 
 /** The kinds of questions that the page can show. */
 const questionKinds = [
@@ -245,6 +244,11 @@ export function useRead<M extends MethodName>(
     data: data ?? (keepsLast && enabled ? last.current : undefined),
     ...{ error, isPending, isFetchedAfterMount, refetch: () => void refetch() },
   }
+}
+
+/** What was thrown, as an error. */
+export function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason))
 }
 
 export interface Action<Args extends readonly unknown[]> {

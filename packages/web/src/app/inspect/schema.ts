@@ -1,6 +1,6 @@
 import { makeVisible } from '@jackfield/host/browser'
 import { compileSchema, type Issue, type Validator } from '@jackfield/sdk/schema'
-import { asError, isRecord } from '../data/unknown.ts'
+import { isRecord } from '../text/pieces.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
 
@@ -125,7 +125,7 @@ function validatorOf(schema: unknown): Validator | Error {
   try {
     compiled = compileSchema(schema)
   } catch (error) {
-    compiled = asError(error)
+    compiled = error instanceof Error ? error : new Error(String(error))
   }
   validators.set(schema, compiled)
   return compiled

@@ -1,8 +1,7 @@
 import type { HostAnswers, QuestionKind } from '@jackfield/host/browser'
 import type { InboxRow } from '@jackfield/host/client'
 import { useCallback, useState } from 'react'
-import { useHost } from '../data/host.tsx'
-import { asError } from '../data/unknown.ts'
+import { asError, useHost } from '../data/host.tsx'
 import type { FromHost } from '../text/untrusted-text.ts'
 
 export type Row = FromHost<InboxRow>

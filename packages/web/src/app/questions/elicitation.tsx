@@ -9,9 +9,9 @@ import {
   reviewForm,
 } from '@jackfield/host/browser'
 import { type ReactNode, useMemo, useState } from 'react'
-import { isRecord } from '../data/unknown.ts'
 import { useText } from '../i18n/i18n.ts'
 import { Findings } from '../text/findings.tsx'
+import { isRecord } from '../text/pieces.ts'
 import { ExactJson, HostText, SafeText, SafeTextBox } from '../text/safe-text.tsx'
 import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Button, Note, uiStyle, Views } from '../ui/ui.tsx'
