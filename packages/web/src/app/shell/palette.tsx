@@ -358,7 +358,7 @@ function useEntries(word: string, onKeys: () => void): Entry[] {
             open: to(routes.question.to(id)),
           }),
         ),
-      ...[...screens, { name: 'nav.settings', to: routes.settings.to() }].map(
+      ...screens.map(
         ({ name, to: path }): Entry => ({
           kind: 'screen',
           key: path,
