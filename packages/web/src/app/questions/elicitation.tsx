@@ -25,7 +25,7 @@ import style from './questions.module.css'
 type FormParams = { message: string; requestedSchema: Parameters<typeof planForm>[0] }
 
 /** An elicitation of a server: a form or an address to open. */
-export function ElicitationCard({
+export default function ElicitationCard({
   row,
   question,
 }: {

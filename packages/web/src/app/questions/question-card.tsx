@@ -5,9 +5,9 @@ import type { Row } from './answer.ts'
 import { AppCard } from './app.tsx'
 import { ApprovalCard } from './approval.tsx'
 import { DriftCard, InstallationCard, LoginCard, RootsCard, StartCard } from './consent.tsx'
-import { ElicitationCard } from './elicitation.tsx'
 import { InputCard } from './input.tsx'
 
+const ElicitationCard = loaded(() => import('./elicitation.tsx'))
 const ResultCard = loaded(() => import('./result.tsx'))
 const SamplingRequestCard = loaded(() => import('./sampling-request.tsx'))
 const SamplingResultCard = loaded(() => import('./sampling-result.tsx'))
