@@ -19,11 +19,10 @@ import { isRecord } from '../text/pieces.ts'
 import { SafeText } from '../text/safe-text.tsx'
 import { Summary } from '../text/summary.tsx'
 import { plain, untrusted } from '../text/untrusted-text.ts'
-import { Button, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, Note, smallIcon, uiStyle } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { KindIcon, timeOf, toneOf } from './event-row.tsx'
 
-const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 const maxCaused = 50
 
 /** The details of one event: facts, causes, payload, caused events, and actions. */
@@ -49,7 +48,7 @@ export function Details({
   const tools = plain<CatalogTool[] | undefined>(useRead('catalog.tools', {}).data)
   const close = (
     <Button small look="quiet" onClick={onClose} aria-label={t('activity.close')} data-act="close-details">
-      <X {...small} />
+      <X {...smallIcon} />
     </Button>
   )
   if (data == null)
@@ -146,7 +145,7 @@ export function Details({
       <div className={style.acts}>
         {conversation !== undefined && (
           <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.chat.to(conversation)}>
-            <MessageSquare {...small} /> {t('activity.openConversation')}
+            <MessageSquare {...smallIcon} /> {t('activity.openConversation')}
           </Link>
         )}
         {entry !== undefined && server !== null && tool !== null && (
@@ -154,18 +153,18 @@ export function Details({
             className={`${uiStyle.button} ${uiStyle.small}`}
             href={routes.tool.to(server, tool, argumentsOf(payload))}
           >
-            <ScanSearch {...small} /> {t('nav.inspect')}
+            <ScanSearch {...smallIcon} /> {t('nav.inspect')}
           </Link>
         )}
         {caused.length > 0 && (
           <Button small onClick={() => onFilter(`cause:${id}`)}>
-            <Split {...small} /> {t('activity.showCaused')}
+            <Split {...smallIcon} /> {t('activity.showCaused')}
           </Button>
         )}
         <CopyButton
           text={new URL(routes.activities.to({ event: id }), window.location.href).href}
           name={t('inspect.copyLink')}
-          icon={<Link2 {...small} />}
+          icon={<Link2 {...smallIcon} />}
         />
       </div>
       {kind === 'http' ? <Exchange event={event} /> : <Payload id={id} label={t('activity.recorded')} />}
@@ -307,7 +306,7 @@ function Repeat({
     <section className={style.repeat} aria-label={t('activity.again')}>
       <div className={style.acts}>
         <Button small isOff={action.isRunning} onClick={() => void action.run()} data-act="again">
-          <RotateCcw {...small} /> {t('activity.again')}
+          <RotateCcw {...smallIcon} /> {t('activity.again')}
         </Button>
         <Button
           small
@@ -318,7 +317,7 @@ function Repeat({
           }}
           data-act="edit-again"
         >
-          <Pencil {...small} /> {t('activity.editAgain')}
+          <Pencil {...smallIcon} /> {t('activity.editAgain')}
         </Button>
       </div>
       {isEdit && text !== undefined && (

@@ -12,7 +12,7 @@ import {
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { plain } from '../text/untrusted-text.ts'
-import { Button } from '../ui/ui.tsx'
+import { Button, smallIcon } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { timeOf } from './event-row.tsx'
 
@@ -56,7 +56,7 @@ export function Lanes({
 }): ReactNode {
   const t = useText()
   const { number } = useFormat()
-  const counts = plain<TraceBins | undefined>(
+  const shown = plain<TraceBins | undefined>(
     useRead(
       'trace.bins',
       {
@@ -64,12 +64,9 @@ export function Lanes({
         bins: binCount,
         ...(period !== undefined && { fromMs: Math.floor(period.from), toMs: Math.ceil(period.to) }),
       },
-      { everyMs: isFollowing && period === undefined ? liveMs : undefined },
+      { everyMs: isFollowing && period === undefined ? liveMs : undefined, keepsLast: true },
     ).data,
   )
-  const [previous, setPrevious] = useState(counts)
-  if (counts !== undefined && counts !== previous) setPrevious(counts)
-  const shown = counts ?? previous
   const total = useMemo(
     () =>
       shown?.lanes.reduce(
@@ -99,24 +96,23 @@ export function Lanes({
     onPeriod({ from: window.from + step, to: window.to + step })
   }
   const lanes = shown?.lanes.slice(0, maxLanes) ?? []
-  const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
   return (
     <section className={style.lanes} aria-label={t('activity.view.time')}>
       <div className={style.lanesBar}>
         <Button small look="quiet" aria-label={t('time.earlier')} onClick={() => pan(-0.5)}>
-          <ChevronLeft {...icon} />
+          <ChevronLeft {...smallIcon} />
         </Button>
         <Button small look="quiet" aria-label={t('time.later')} onClick={() => pan(0.5)}>
-          <ChevronRight {...icon} />
+          <ChevronRight {...smallIcon} />
         </Button>
         <Button small look="quiet" aria-label={t('time.in')} onClick={() => zoom(0.5)}>
-          <ZoomIn {...icon} />
+          <ZoomIn {...smallIcon} />
         </Button>
         <Button small look="quiet" aria-label={t('time.out')} onClick={() => zoom(2)}>
-          <ZoomOut {...icon} />
+          <ZoomOut {...smallIcon} />
         </Button>
         <Button small look="quiet" isOff={period === undefined} onClick={() => onPeriod(undefined)}>
-          <Maximize2 {...icon} /> {t('time.whole')}
+          <Maximize2 {...smallIcon} /> {t('time.whole')}
         </Button>
         <span className={style.count} role="status">
           {window !== undefined &&

@@ -10,11 +10,10 @@ import { ErrorNote, Fixes } from '../text/fixes.tsx'
 import { isRecord } from '../text/pieces.ts'
 import { HostText, JsonTree, SafeText, SafeTextBox } from '../text/safe-text.tsx'
 import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
-import { Button, Lamp, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, Lamp, Note, smallIcon, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
 import { definitionErrorsOf, logLevels } from './tool.tsx'
 
-const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 const capabilityNames = ['tools', 'prompts', 'resources', 'completions', 'logging', 'tasks'] as const
 
 /** A server: its description, connection and capabilities, and problems of its definitions. */
@@ -107,7 +106,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
                 <li key={name} data-has={has}>
                   <Lamp
                     tone={has ? 'ok' : 'off'}
-                    icon={has ? <CircleCheck {...icon} /> : <CircleMinus {...icon} />}
+                    icon={has ? <CircleCheck {...smallIcon} /> : <CircleMinus {...smallIcon} />}
                   >
                     <code>{name}</code>
                   </Lamp>{' '}
@@ -185,7 +184,7 @@ export function ServerPage({ server }: { server: string }): ReactNode {
             filter: `server:${/\s/.test(server) ? JSON.stringify(server) : server}`,
           })}
         >
-          <Activity {...icon} /> {t('nav.activity')}
+          <Activity {...smallIcon} /> {t('nav.activity')}
         </Link>
       </div>
     </div>
