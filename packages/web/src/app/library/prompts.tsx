@@ -233,7 +233,7 @@ function Messages({ preview }: { preview: FromHost<PromptPreview> }): ReactNode 
         </div>
       ))}
       {send.error !== undefined && <ErrorNote error={send.error} />}
-      <div className={style.give}>
+      <div className={style.target}>
         <select
           className={uiStyle.input}
           aria-label={t('library.target')}
