@@ -2,15 +2,16 @@ import type { AttachResult, Inclusion } from '@jackfield/host/browser'
 import type { LibraryLeaf } from '@jackfield/host/client'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useAction, useHost, useTopic } from '../data/host.tsx'
+import { useAction, useHost } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { HostText, SafeText } from '../text/safe-text.tsx'
 import { type FromHost, fromHost, plainText, type UntrustedText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
-import { Button, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, Note } from '../ui/ui.tsx'
 import style from './library.module.css'
+import { TargetSelect, useRecentConversations } from './target-select.tsx'
 import { costOf } from './tree.ts'
 
 /** Maximum number of resources that are attached at once. */
@@ -27,9 +28,7 @@ export function Selection({
   const t = useText()
   const { number } = useFormat()
   const { client } = useHost()
-  const conversations = [...(useTopic('conversations')?.values() ?? [])].toSorted((a, b) =>
-    a.lastAt < b.lastAt ? 1 : -1,
-  )
+  const conversations = useRecentConversations()
   const [selectedConversation, setSelectedConversation] = useState<string>()
   const target = selectedConversation ?? conversations[0]?.id ?? ''
   const [result, setResult] = useState<{ conversation: string; attached: FromHost<AttachResult> }>()
@@ -80,19 +79,7 @@ export function Selection({
         </Note>
       )}
       <div className={style.target}>
-        <select
-          className={uiStyle.input}
-          aria-label={t('library.target')}
-          value={target}
-          onChange={({ target: { value } }) => setSelectedConversation(value)}
-        >
-          <option value="">{t('library.newConversation')}</option>
-          {conversations.slice(0, 50).map(({ id, title }) => (
-            <option key={id} value={id}>
-              {plainText(title).slice(0, 80)}
-            </option>
-          ))}
-        </select>
+        <TargetSelect conversations={conversations} value={target} onChange={setSelectedConversation} />
         <Button
           look="primary"
           data-act="attach"
