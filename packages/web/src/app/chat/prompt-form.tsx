@@ -58,12 +58,12 @@ export default function PromptForm({
     onClose()
     client.call('conversations.say', { id: conversation, input: { messages } }).catch(() => {})
   }
+  const submit = messages === undefined ? preview : send
   const isPlain = args.length === 0
   const first = useRef(preview)
   useEffect(() => {
     if (isPlain) first.current()
   }, [isPlain])
-  // The first field of each step.
   const isPreview = messages !== undefined
   // biome-ignore lint/correctness/useExhaustiveDependencies: each step begins at its first field
   useEffect(() => {
@@ -76,15 +76,13 @@ export default function PromptForm({
       aria-label={t('prompt.form')}
       onSubmit={(event) => {
         event.preventDefault()
-        if (messages === undefined) preview()
-        else send()
+        submit()
       }}
       onKeyDown={(event) => {
         if (event.key === 'Escape' && !event.defaultPrevented) onClose()
         else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
           event.preventDefault()
-          if (messages === undefined) preview()
-          else send()
+          submit()
         }
       }}
     >
