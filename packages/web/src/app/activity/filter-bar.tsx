@@ -26,7 +26,7 @@ const keys = [
   'cause:',
   'connection:',
 ] as const
-export const eventKinds = [
+const eventKinds = [
   'call',
   'read',
   'prompt',

@@ -81,7 +81,7 @@ export function ListView({
 }
 
 /** The index of an id in an ascending list; -1 if it is missing. */
-export function indexOfId(ids: readonly number[], id: number | undefined): number {
+function indexOfId(ids: readonly number[], id: number | undefined): number {
   if (id === undefined) return -1
   let [low, high] = [0, ids.length]
   while (low < high) {

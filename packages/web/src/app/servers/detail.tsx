@@ -188,7 +188,7 @@ function Switching({
 }
 
 /** The lines that differ, with two lines of context. Assumes one contiguous change. */
-export function changedLines(before: string, after: string): [sign: ' ' | '-' | '+', line: string][] {
+function changedLines(before: string, after: string): [sign: ' ' | '-' | '+', line: string][] {
   const [beforeLines, afterLines] = [before.split('\n'), after.split('\n')]
   let from = 0
   while (from < beforeLines.length && from < afterLines.length && beforeLines[from] === afterLines[from])
