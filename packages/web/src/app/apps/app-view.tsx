@@ -185,7 +185,7 @@ function InView({ row }: { row: QuestionRow }): ReactNode {
 interface BridgeOptions extends Pick<AppViewProps, 'input' | 'result' | 'cancelled'> {
   readonly page: AppPage
   readonly frame: RefObject<HTMLIFrameElement | null>
-  /** The element around the frame, whose size the app is told. */
+  /** The element around the frame, whose size is reported to the app. */
   readonly box: RefObject<HTMLElement | null>
   readonly mode: AppDisplayMode
   readonly onReady: () => void

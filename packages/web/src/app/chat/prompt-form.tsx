@@ -27,9 +27,9 @@ export default function PromptForm({
   const { client } = useHost()
   const command = plainText(prompt.command)
   const args = prompt.prompt.arguments ?? []
-  const { data: before, refetch } = useRead('library.promptValues', { prompt: command })
+  const { data: stored, refetch } = useRead('library.promptValues', { prompt: command })
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
-  const values = { ...plain<Record<string, string> | undefined>(before), ...typed }
+  const values = { ...plain<Record<string, string> | undefined>(stored), ...typed }
   const [messages, setMessages] = useState<readonly SamplingMessage[]>()
   const [tokens, setTokens] = useState(0)
   const [error, setError] = useState<Error>()

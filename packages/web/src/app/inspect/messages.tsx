@@ -28,9 +28,9 @@ export function useTraffic(activity: number | undefined, isRunning: boolean): re
   return useMemo(() => {
     const events: TraceEvent[] = []
     const visit = ({ event, children }: TraceNode, isBelow: boolean): void => {
-      const isHere = event.activity === activity
+      const isCurrent = event.activity === activity
       if (isBelow) events.push(event)
-      for (const child of children) visit(child, isBelow || isHere)
+      for (const child of children) visit(child, isBelow || isCurrent)
     }
     for (const node of plain<readonly TraceNode[] | undefined>(data) ?? []) visit(node, false)
     return events.sort((a, b) => a.id - b.id)
