@@ -274,7 +274,7 @@ describe.skipIf(missing !== undefined)(
       await tab.check()
       // What it offers is unknown, which is no reason to call an address wrong.
       await tab.go('/inspect/late/tools/echo')
-      await tab.page.locator('main').getByText('Cannot find module').waitFor()
+      await tab.page.locator('main').getByText('Cannot find module').first().waitFor()
       await tab.page.locator('main').getByRole('button', { name: 'Reconnect' }).waitFor()
       await tab.go('/servers')
       await row.getByText('Cannot find module').waitFor()

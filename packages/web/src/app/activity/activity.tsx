@@ -5,7 +5,7 @@ import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { ExportButton } from '../inspect/export-button.tsx'
 import { type ActivityAddress, type ActivityView, activityViews, routes, useAddress } from '../routes.ts'
-import { Empty } from '../ui/ui.tsx'
+import { Empty, smallIcon } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { Details } from './details.tsx'
 import { FilterBar, FilterHelp } from './filter-bar.tsx'
@@ -17,11 +17,11 @@ const icons = { list: Logs, tree: ListTree, time: ChartGantt, raw: ScrollText, s
 
 /** The activity log with one filter in five views. `activity`: the id of an activity to open. */
 export default function Activities({ activity }: { activity?: number }): ReactNode {
-  return activity === undefined ? <Log /> : <OfActivity activity={activity} />
+  return activity === undefined ? <Log /> : <EventOfActivity activity={activity} />
 }
 
 /** Redirects from the address of an activity to that of its event. */
-function OfActivity({ activity }: { activity: number }): ReactNode {
+function EventOfActivity({ activity }: { activity: number }): ReactNode {
   const t = useText()
   const { data, error } = useRead('trace.list', { filter: `row:${activity}`, limit: 1 })
   const [event] = data ?? []
@@ -62,9 +62,9 @@ function Log(): ReactNode {
     },
     [navigate, search],
   )
-  const requestedEvent =
+  const requestedEvents =
     view === 'raw' ? `kind:wire ${filter}`.trim() : view === 'time' ? filterWithin(filter, period) : filter
-  const log = useLog(requestedEvent)
+  const log = useLog(requestedEvents)
   const counters = useRead('trace.counters', {}, { everyMs: 5_000 }).data
   // With a link to an event, the list does not scroll to the newest one.
   const [isFollowing, setFollowing] = useState(event === undefined)
@@ -85,7 +85,7 @@ function Log(): ReactNode {
     return () => document.removeEventListener('keydown', onKey)
   }, [go])
   const error = log.error
-  const props = { filter: requestedEvent, event, isFollowing, onSelect, onFollow: setFollowing }
+  const props = { filter: requestedEvents, event, isFollowing, onSelect, onFollow: setFollowing }
   const count =
     log.ids === undefined
       ? ''
@@ -99,23 +99,7 @@ function Log(): ReactNode {
         <div className={style.head}>
           <FilterBar value={filter} error={error} count={count} onChange={onFilter} />
           <div className={style.bar}>
-            {/* biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend */}
-            <div className={style.views} role="group" aria-label={t('content.view')}>
-              {activityViews.map((name: ActivityView) => {
-                const Icon = icons[name]
-                return (
-                  <button
-                    type="button"
-                    key={name}
-                    aria-pressed={name === view}
-                    onClick={() => go({ view: name })}
-                  >
-                    <Icon size={16} strokeWidth={1.5} aria-hidden="true" />
-                    <span>{t(`activity.view.${name}`)}</span>
-                  </button>
-                )
-              })}
-            </div>
+            <ViewButtons view={view} onView={(next) => go({ view: next })} />
             {view !== 'stats' && (
               <button
                 type="button"
@@ -124,14 +108,14 @@ function Log(): ReactNode {
                 data-act="follow"
                 onClick={() => setFollowing(!isFollowing)}
               >
-                <ArrowDownToLine size={16} strokeWidth={1.5} aria-hidden="true" />
+                <ArrowDownToLine {...smallIcon} />
                 <span>{t(isFollowing ? 'activity.following' : 'activity.follow')}</span>
               </button>
             )}
             <ExportButton
               label={t('activity.export')}
               formats={['jsonl', 'har', 'otlp', 'recording']}
-              filter={requestedEvent}
+              filter={requestedEvents}
             />
           </div>
         </div>
@@ -139,10 +123,10 @@ function Log(): ReactNode {
           <FilterHelp />
         ) : (
           <div className={style.body}>
-            {view === 'list' && <ListView key={requestedEvent} {...props} log={log} />}
-            {view === 'tree' && <TreeView key={requestedEvent} {...props} />}
-            {view === 'raw' && <RawView key={requestedEvent} {...props} log={log} />}
-            {view === 'stats' && <StatsView filter={requestedEvent} />}
+            {view === 'list' && <ListView key={requestedEvents} {...props} log={log} />}
+            {view === 'tree' && <TreeView key={requestedEvents} {...props} />}
+            {view === 'raw' && <RawView key={requestedEvents} {...props} log={log} />}
+            {view === 'stats' && <StatsView filter={requestedEvents} />}
             {view === 'time' && (
               <>
                 <Lanes
@@ -155,7 +139,7 @@ function Log(): ReactNode {
                   }
                   onSelect={onSelect}
                 />
-                <ListView key={requestedEvent} {...props} log={log} />
+                <ListView key={requestedEvents} {...props} log={log} />
               </>
             )}
           </div>
@@ -172,6 +156,30 @@ function Log(): ReactNode {
           />
         </aside>
       )}
+    </div>
+  )
+}
+
+function ViewButtons({
+  view,
+  onView,
+}: {
+  view: ActivityView
+  onView: (view: ActivityView) => void
+}): ReactNode {
+  const t = useText()
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would need a visible legend
+    <div className={style.views} role="group" aria-label={t('content.view')}>
+      {activityViews.map((name) => {
+        const Icon = icons[name]
+        return (
+          <button type="button" key={name} aria-pressed={name === view} onClick={() => onView(name)}>
+            <Icon {...smallIcon} />
+            <span>{t(`activity.view.${name}`)}</span>
+          </button>
+        )
+      })}
     </div>
   )
 }

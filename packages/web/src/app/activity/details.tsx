@@ -9,21 +9,20 @@ import { Arguments, JsonField } from '../inspect/arguments.tsx'
 import { Contents } from '../inspect/contents.tsx'
 import { Exchange, Payload } from '../inspect/messages.tsx'
 import { CopyButton } from '../inspect/result.tsx'
-import { isRecord } from '../inspect/schema.ts'
 import { ChangeTable, readArguments, Unreadable } from '../questions/arguments.tsx'
 import { useUnreadable } from '../questions/json-text.ts'
 import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
 import { Author } from '../text/author.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
+import { isRecord } from '../text/pieces.ts'
 import { SafeText } from '../text/safe-text.tsx'
 import { Summary } from '../text/summary.tsx'
 import { plain, untrusted } from '../text/untrusted-text.ts'
-import { Button, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, Note, smallIcon, uiStyle } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { KindIcon, timeOf, toneOf } from './event-row.tsx'
 
-const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 const maxCaused = 50
 
 /** The details of one event: facts, causes, payload, caused events, and actions. */
@@ -39,8 +38,6 @@ export function Details({
   onClose: () => void
 }): ReactNode {
   const t = useText()
-  const { dateTime, duration, number } = useFormat()
-  const outcome = useOutcome()
   const { data, isPending } = useRead('trace.get', { id }, { everyMs: 3_000 })
   const tree = plain<readonly TraceNode[] | undefined>(
     useRead('trace.tree', { filter: `id:${id}`, limit: 1 }).data,
@@ -49,7 +46,7 @@ export function Details({
   const tools = plain<CatalogTool[] | undefined>(useRead('catalog.tools', {}).data)
   const close = (
     <Button small look="quiet" onClick={onClose} aria-label={t('activity.close')} data-act="close-details">
-      <X {...small} />
+      <X {...smallIcon} />
     </Button>
   )
   if (data == null)
@@ -65,9 +62,7 @@ export function Details({
   const event = plain<TraceEvent>(data)
   const payload: unknown = plain(data.payload)
   const { kind, method, server, tool } = event
-  const conversation = [payload, ...chain.map(() => undefined)]
-    .map(conversationOf)
-    .find((candidate) => candidate !== undefined)
+  const conversation = conversationOf(payload)
   const canRepeat = method === 'tools/call' || method === 'resources/read' || method === 'prompts/get'
   const entry =
     method === 'tools/call'
@@ -82,56 +77,7 @@ export function Details({
         </h2>
         {close}
       </header>
-      <dl className={style.facts}>
-        <dt>{t('activity.at')}</dt>
-        <dd>
-          {dateTime(event.at)} · {timeOf(event.at)}
-        </dd>
-        <dt>{t('activity.kindName')}</dt>
-        <dd>
-          {t(`activity.kind.${kind}`)}
-          {event.direction !== null && ` · ${t(`messages.${event.direction}`)}`}
-        </dd>
-        {event.status !== null && (
-          <>
-            <dt>{t('activity.outcome')}</dt>
-            <dd>
-              <span className={style.status} data-tone={toneOf(event)}>
-                {outcome(event.status)}
-              </span>
-              {event.durationMs !== null && ` · ${duration(event.durationMs)}`}
-            </dd>
-          </>
-        )}
-        {server !== null && (
-          <>
-            <dt>{t('activity.server')}</dt>
-            <dd>
-              <Link href={routes.inspectServer.to(server)}>
-                <bdi>{server}</bdi>
-              </Link>
-            </dd>
-          </>
-        )}
-        {method !== null && (
-          <>
-            <dt>{t('stats.method')}</dt>
-            <dd>
-              <code>
-                <SafeText text={untrusted(method)} inline />
-              </code>
-            </dd>
-          </>
-        )}
-        <dt>{t('activity.number')}</dt>
-        <dd>
-          #{event.id}
-          {event.activity !== null && ` · ${t('card.activity', { id: event.activity })}`}
-          {event.rpcId !== null && ` · id ${event.rpcId}`}
-          {` · ${t('content.bytes', { count: number(event.bytes) })}`}
-        </dd>
-        <Decided payload={payload} />
-      </dl>
+      <Facts event={event} payload={payload} />
       {chain.length > 0 && (
         <nav className={style.chain} aria-label={t('activity.cause')}>
           <span>{t('activity.cause')}</span>
@@ -146,7 +92,7 @@ export function Details({
       <div className={style.acts}>
         {conversation !== undefined && (
           <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.chat.to(conversation)}>
-            <MessageSquare {...small} /> {t('activity.openConversation')}
+            <MessageSquare {...smallIcon} /> {t('activity.openConversation')}
           </Link>
         )}
         {entry !== undefined && server !== null && tool !== null && (
@@ -154,48 +100,123 @@ export function Details({
             className={`${uiStyle.button} ${uiStyle.small}`}
             href={routes.tool.to(server, tool, argumentsOf(payload))}
           >
-            <ScanSearch {...small} /> {t('nav.inspect')}
+            <ScanSearch {...smallIcon} /> {t('nav.inspect')}
           </Link>
         )}
         {caused.length > 0 && (
           <Button small onClick={() => onFilter(`cause:${id}`)}>
-            <Split {...small} /> {t('activity.showCaused')}
+            <Split {...smallIcon} /> {t('activity.showCaused')}
           </Button>
         )}
         <CopyButton
           text={new URL(routes.activities.to({ event: id }), window.location.href).href}
           name={t('inspect.copyLink')}
-          icon={<Link2 {...small} />}
+          icon={<Link2 {...smallIcon} />}
         />
       </div>
       {kind === 'http' ? <Exchange event={event} /> : <Payload id={id} label={t('activity.recorded')} />}
-      {caused.length > 0 && (
-        <section className={style.caused} aria-label={t('activity.caused')}>
-          <h3>{t('activity.caused')}</h3>
-          <ul>
-            {caused.slice(0, maxCaused).map(({ event: causedEvent, depth }) => (
-              <li
-                key={causedEvent.id}
-                ref={(element) => element?.style.setProperty('--depth', String(depth))}
-              >
-                <button type="button" onClick={() => onSelect(causedEvent.id)}>
-                  <KindIcon event={causedEvent} />
-                  <span className={style.cut}>
-                    <Summary event={causedEvent} maxCharacters={120} />
-                  </span>
-                  <span className={style.status} data-tone={toneOf(causedEvent)}>
-                    {causedEvent.status !== null && outcome(causedEvent.status)}
-                  </span>
-                </button>
-              </li>
-            ))}
-          </ul>
-          {caused.length > maxCaused && (
-            <p className={style.note}>{t('json.more', { count: caused.length - maxCaused })}</p>
-          )}
-        </section>
-      )}
+      {caused.length > 0 && <CausedEvents caused={caused} onSelect={onSelect} />}
     </div>
+  )
+}
+
+/** When and where an event happened, how it ended, and what decided about it. */
+function Facts({ event, payload }: { event: TraceEvent; payload: unknown }): ReactNode {
+  const t = useText()
+  const { dateTime, duration, number } = useFormat()
+  const outcome = useOutcome()
+  const { kind, method, server } = event
+  return (
+    <dl className={style.facts}>
+      <dt>{t('activity.at')}</dt>
+      <dd>
+        {dateTime(event.at)} · {timeOf(event.at)}
+      </dd>
+      <dt>{t('activity.kindName')}</dt>
+      <dd>
+        {t(`activity.kind.${kind}`)}
+        {event.direction !== null && ` · ${t(`messages.${event.direction}`)}`}
+      </dd>
+      {event.status !== null && (
+        <>
+          <dt>{t('activity.outcome')}</dt>
+          <dd>
+            <span className={style.status} data-tone={toneOf(event)}>
+              {outcome(event.status)}
+            </span>
+            {event.durationMs !== null && ` · ${duration(event.durationMs)}`}
+          </dd>
+        </>
+      )}
+      {server !== null && (
+        <>
+          <dt>{t('activity.server')}</dt>
+          <dd>
+            <Link href={routes.inspectServer.to(server)}>
+              <bdi>{server}</bdi>
+            </Link>
+          </dd>
+        </>
+      )}
+      {method !== null && (
+        <>
+          <dt>{t('stats.method')}</dt>
+          <dd>
+            <code>
+              <SafeText text={untrusted(method)} inline />
+            </code>
+          </dd>
+        </>
+      )}
+      <dt>{t('activity.number')}</dt>
+      <dd>
+        #{event.id}
+        {event.activity !== null && ` · ${t('card.activity', { id: event.activity })}`}
+        {event.rpcId !== null && ` · id ${event.rpcId}`}
+        {` · ${t('content.bytes', { count: number(event.bytes) })}`}
+      </dd>
+      <Decided payload={payload} />
+    </dl>
+  )
+}
+
+interface CausedEvent {
+  readonly event: TraceEvent
+  /** The number of events between both. */
+  readonly depth: number
+}
+
+function CausedEvents({
+  caused,
+  onSelect,
+}: {
+  caused: readonly CausedEvent[]
+  onSelect: (event: number) => void
+}): ReactNode {
+  const t = useText()
+  const outcome = useOutcome()
+  return (
+    <section className={style.caused} aria-label={t('activity.caused')}>
+      <h3>{t('activity.caused')}</h3>
+      <ul>
+        {caused.slice(0, maxCaused).map(({ event, depth }) => (
+          <li key={event.id} ref={(element) => element?.style.setProperty('--depth', String(depth))}>
+            <button type="button" onClick={() => onSelect(event.id)}>
+              <KindIcon event={event} />
+              <span className={style.cut}>
+                <Summary event={event} maxCharacters={120} />
+              </span>
+              <span className={style.status} data-tone={toneOf(event)}>
+                {event.status !== null && outcome(event.status)}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      {caused.length > maxCaused && (
+        <p className={style.note}>{t('json.more', { count: caused.length - maxCaused })}</p>
+      )}
+    </section>
   )
 }
 
@@ -203,8 +224,8 @@ export function Details({
 function causesOf(
   nodes: readonly TraceNode[],
   id: number,
-): { chain: readonly TraceEvent[]; caused: readonly { event: TraceEvent; depth: number }[] } {
-  const caused: { event: TraceEvent; depth: number }[] = []
+): { chain: readonly TraceEvent[]; caused: readonly CausedEvent[] } {
+  const caused: CausedEvent[] = []
   const below = (node: TraceNode, depth: number): void => {
     for (const child of node.children) {
       caused.push({ event: child.event, depth })
@@ -281,11 +302,7 @@ function Repeat({
   const [isEdit, setEdit] = useState(false)
   const [text, setText] = useState<string>()
   const [request, setRequest] = useState<ReplayRequest>()
-  const [replay, setReplay] = useState<{
-    result: unknown
-    denied: boolean
-    changes?: readonly { path: string; before?: unknown; after?: unknown }[]
-  }>()
+  const [replay, setReplay] = useState<Replay>()
   const load = useAction(async () => {
     const recorded = await client.call('trace.request', { id })
     setRequest(recorded)
@@ -307,7 +324,7 @@ function Repeat({
     <section className={style.repeat} aria-label={t('activity.again')}>
       <div className={style.acts}>
         <Button small isOff={action.isRunning} onClick={() => void action.run()} data-act="again">
-          <RotateCcw {...small} /> {t('activity.again')}
+          <RotateCcw {...smallIcon} /> {t('activity.again')}
         </Button>
         <Button
           small
@@ -318,7 +335,7 @@ function Repeat({
           }}
           data-act="edit-again"
         >
-          <Pencil {...small} /> {t('activity.editAgain')}
+          <Pencil {...smallIcon} /> {t('activity.editAgain')}
         </Button>
       </div>
       {isEdit && text !== undefined && (
@@ -350,29 +367,46 @@ function Repeat({
         </>
       )}
       {error !== undefined && <ErrorNote error={error} />}
-      {replay !== undefined && (
-        <div className={style.replay} role="status" data-replay>
-          {replay.denied ? (
-            <Note tone="warn">{t('activity.againDenied')}</Note>
-          ) : replay.changes === undefined ? (
-            <Note tone="info">{t('activity.againUnknown')}</Note>
-          ) : replay.changes.length === 0 ? (
-            <Note tone="ok">{t('activity.againSame')}</Note>
-          ) : (
-            <>
-              <h3>{t('activity.againChanged', { count: replay.changes.length })}</h3>
-              <ChangeTable
-                changes={replay.changes.map(({ path, ...values }) => ({ pointer: path, ...values }))}
-              />
-            </>
-          )}
-          <details open={replay.denied}>
-            <summary>{t('inspect.result')}</summary>
-            <Contents blocks={blocksOf(replay.result)} server={server} label={t('inspect.result')} />
-          </details>
-        </div>
-      )}
+      {replay !== undefined && <ReplayResult replay={replay} server={server} />}
     </section>
+  )
+}
+
+interface Replay {
+  readonly result: unknown
+  readonly denied: boolean
+  /** Absent if the recorded result is unknown. */
+  readonly changes?: readonly { path: string; before?: unknown; after?: unknown }[]
+}
+
+/** The differences of the new result from the recorded one, and the result. */
+function ReplayResult({
+  replay: { result, denied, changes },
+  server,
+}: {
+  replay: Replay
+  server: string
+}): ReactNode {
+  const t = useText()
+  return (
+    <div className={style.replay} role="status" data-replay>
+      {denied ? (
+        <Note tone="warn">{t('activity.againDenied')}</Note>
+      ) : changes === undefined ? (
+        <Note tone="info">{t('activity.againUnknown')}</Note>
+      ) : changes.length === 0 ? (
+        <Note tone="ok">{t('activity.againSame')}</Note>
+      ) : (
+        <>
+          <h3>{t('activity.againChanged', { count: changes.length })}</h3>
+          <ChangeTable changes={changes.map(({ path, ...values }) => ({ pointer: path, ...values }))} />
+        </>
+      )}
+      <details open={denied}>
+        <summary>{t('inspect.result')}</summary>
+        <Contents blocks={blocksOf(result)} server={server} label={t('inspect.result')} />
+      </details>
+    </div>
   )
 }
 

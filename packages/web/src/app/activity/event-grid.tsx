@@ -1,5 +1,13 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useEffect, useId, useLayoutEffect, useRef } from 'react'
+import { useVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
+import {
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+} from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { useAddress } from '../routes.ts'
 import style from './activity.module.css'
@@ -7,11 +15,6 @@ import { cell } from './event-row.tsx'
 
 /** The grid handles focus and keys, so its rows need neither. */
 const gridRow = { role: 'row' } as const
-
-/** Scrolls a grid from outside. */
-export interface GridHandle {
-  toEnd(): void
-}
 
 /**
  * Rows of one height, of which only those in view are in the document. One tab stop; the arrows, Home, End and Page keys
@@ -59,32 +62,28 @@ export function EventGrid({
   const items = virtualizer.getVirtualItems()
   const [first, last] = [items[0]?.index ?? 0, (items.at(-1)?.index ?? -1) + 1]
   useEffect(() => onWindow?.(first, last), [onWindow, first, last])
-  // The selected row is scrolled into view once, when the rows are loaded.
-  const isInitiallyScrolled = useRef(false)
-  useLayoutEffect(() => {
-    if (count === 0 || isInitiallyScrolled.current) return
-    if (selected >= 0) virtualizer.scrollToIndex(selected, { align: 'center' })
-    else if (isFollowing) virtualizer.scrollToIndex(count - 1, { align: 'end' })
-    isInitiallyScrolled.current = true
-  }, [count, selected, isFollowing, virtualizer])
-  useLayoutEffect(() => {
-    if (isFollowing && isInitiallyScrolled.current && count > 0)
-      virtualizer.scrollToIndex(count - 1, { align: 'end' })
-  }, [count, isFollowing, virtualizer])
-  // The timeline above may take a part of the height once it is loaded.
-  useEffect(() => {
-    const box = scroller.current
-    if (box === null || !isFollowing) return
-    const observer = new ResizeObserver(() => {
-      box.scrollTop = box.scrollHeight
-    })
-    observer.observe(box)
-    return () => observer.disconnect()
-  }, [isFollowing])
+  useScrolling(scroller, virtualizer, count, selected, isFollowing)
   const move = (index: number): void => {
     const next = Math.max(0, Math.min(count - 1, index))
     onSelect(next)
     virtualizer.scrollToIndex(next, { align: 'auto' })
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1)
+    const steps: Readonly<Record<string, number>> = {
+      ArrowDown: selected + 1,
+      ArrowUp: selected === -1 ? count - 1 : selected - 1,
+      PageDown: selected + page,
+      PageUp: selected - page,
+      Home: 0,
+      End: count - 1,
+    }
+    const next = steps[event.key]
+    if (next !== undefined) {
+      event.preventDefault()
+      move(next)
+    } else if (onKey?.(event.key, selected) === true) event.preventDefault()
   }
   const isSelectedShown = selected >= first && selected < last
   return (
@@ -100,23 +99,7 @@ export function EventGrid({
       onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) =>
         onFollow(scrollHeight - scrollTop - clientHeight < rowHeight)
       }
-      onKeyDown={(event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey) return
-        const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 1)
-        const steps: Readonly<Record<string, number>> = {
-          ArrowDown: selected + 1,
-          ArrowUp: selected === -1 ? count - 1 : selected - 1,
-          PageDown: selected + page,
-          PageUp: selected - page,
-          Home: 0,
-          End: count - 1,
-        }
-        const next = steps[event.key]
-        if (next !== undefined) {
-          event.preventDefault()
-          move(next)
-        } else if (onKey?.(event.key, selected) === true) event.preventDefault()
-      }}
+      onKeyDown={onKeyDown}
     >
       {count === 0 && (
         <div {...gridRow}>
@@ -155,4 +138,36 @@ export function EventGrid({
       </div>
     </div>
   )
+}
+
+/** Scrolls to the selected row once, else to the end as long as it is followed. */
+function useScrolling(
+  scroller: RefObject<HTMLElement | null>,
+  virtualizer: Virtualizer<HTMLDivElement, Element>,
+  count: number,
+  selected: number,
+  isFollowing: boolean,
+): void {
+  // The rows are loaded after the first render.
+  const isInitiallyScrolled = useRef(false)
+  useLayoutEffect(() => {
+    if (count === 0 || isInitiallyScrolled.current) return
+    if (selected >= 0) virtualizer.scrollToIndex(selected, { align: 'center' })
+    else if (isFollowing) virtualizer.scrollToIndex(count - 1, { align: 'end' })
+    isInitiallyScrolled.current = true
+  }, [count, selected, isFollowing, virtualizer])
+  useLayoutEffect(() => {
+    if (isFollowing && isInitiallyScrolled.current && count > 0)
+      virtualizer.scrollToIndex(count - 1, { align: 'end' })
+  }, [count, isFollowing, virtualizer])
+  // The timeline above may take a part of the height once it is loaded.
+  useEffect(() => {
+    const box = scroller.current
+    if (box === null || !isFollowing) return
+    const observer = new ResizeObserver(() => {
+      box.scrollTop = box.scrollHeight
+    })
+    observer.observe(box)
+    return () => observer.disconnect()
+  }, [scroller, isFollowing])
 }

@@ -12,7 +12,7 @@ import {
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { plain } from '../text/untrusted-text.ts'
-import { Button } from '../ui/ui.tsx'
+import { Button, smallIcon } from '../ui/ui.tsx'
 import style from './activity.module.css'
 import { timeOf } from './event-row.tsx'
 
@@ -56,7 +56,7 @@ export function Lanes({
 }): ReactNode {
   const t = useText()
   const { number } = useFormat()
-  const counts = plain<TraceBins | undefined>(
+  const shown = plain<TraceBins | undefined>(
     useRead(
       'trace.bins',
       {
@@ -64,12 +64,9 @@ export function Lanes({
         bins: binCount,
         ...(period !== undefined && { fromMs: Math.floor(period.from), toMs: Math.ceil(period.to) }),
       },
-      { everyMs: isFollowing && period === undefined ? liveMs : undefined },
+      { everyMs: isFollowing && period === undefined ? liveMs : undefined, keepsLast: true },
     ).data,
   )
-  const [previous, setPrevious] = useState(counts)
-  if (counts !== undefined && counts !== previous) setPrevious(counts)
-  const shown = counts ?? previous
   const total = useMemo(
     () =>
       shown?.lanes.reduce(
@@ -99,24 +96,23 @@ export function Lanes({
     onPeriod({ from: window.from + step, to: window.to + step })
   }
   const lanes = shown?.lanes.slice(0, maxLanes) ?? []
-  const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
   return (
     <section className={style.lanes} aria-label={t('activity.view.time')}>
       <div className={style.lanesBar}>
         <Button small look="quiet" aria-label={t('time.earlier')} onClick={() => pan(-0.5)}>
-          <ChevronLeft {...icon} />
+          <ChevronLeft {...smallIcon} />
         </Button>
         <Button small look="quiet" aria-label={t('time.later')} onClick={() => pan(0.5)}>
-          <ChevronRight {...icon} />
+          <ChevronRight {...smallIcon} />
         </Button>
         <Button small look="quiet" aria-label={t('time.in')} onClick={() => zoom(0.5)}>
-          <ZoomIn {...icon} />
+          <ZoomIn {...smallIcon} />
         </Button>
         <Button small look="quiet" aria-label={t('time.out')} onClick={() => zoom(2)}>
-          <ZoomOut {...icon} />
+          <ZoomOut {...smallIcon} />
         </Button>
         <Button small look="quiet" isOff={period === undefined} onClick={() => onPeriod(undefined)}>
-          <Maximize2 {...icon} /> {t('time.whole')}
+          <Maximize2 {...smallIcon} /> {t('time.whole')}
         </Button>
         <span className={style.count} role="status">
           {window !== undefined &&
@@ -150,6 +146,7 @@ export function Lanes({
   )
 }
 
+/** Where an event is drawn, in pixels from the left. */
 interface HitArea {
   readonly from: number
   readonly to: number
@@ -200,52 +197,11 @@ function LanesCanvas({
     element.style.width = `${width}px`
     element.style.height = `${height}px`
     context.setTransform(scale, 0, 0, scale, 0, 0)
-    // Resolves `light-dark()`, which a canvas does not know.
-    const probe = getComputedStyle(element)
-    const colour = (name: string): string => {
-      element.style.color = `var(--${name})`
-      return probe.color
-    }
-    const colours = {
-      line: colour('line'),
-      muted: colour('muted'),
-      info: colour('info'),
-      danger: colour('danger'),
-      accent: colour('accent'),
-      tint: colour('accent-tint'),
-    }
-    context.clearRect(0, 0, width, height)
-    const xOf = (ms: number): number => ((ms - window.from) / (window.to - window.from)) * width
-    drawAxis(context, window, width, height, colours)
-    hits.current = []
-    for (const [index, lane] of lanes.entries()) {
-      const top = axisHeight + index * laneHeight
-      context.fillStyle = colours.line
-      context.fillRect(0, top + laneHeight - 1, width, 1)
-      const laneSpans = spans?.find(({ server }) => server === lane.server)
-      if (spans === undefined || laneSpans === undefined) drawBins(context, lane, top, width, colours)
-      else
-        for (const { event: spanEvent, fromMs, toMs } of laneSpans.spans) {
-          const [left, right] = [xOf(fromMs), Math.max(xOf(toMs), xOf(fromMs) + 2)]
-          const isWire = spanEvent.kind === 'wire' || spanEvent.kind === 'http'
-          context.fillStyle =
-            spanEvent.id === event
-              ? colours.accent
-              : spanEvent.status === 'error'
-                ? colours.danger
-                : colours.info
-          context.globalAlpha = spanEvent.id === event ? 1 : isWire ? 0.45 : 0.85
-          context.fillRect(left, top + (isWire ? 18 : 6), right - left, isWire ? 8 : 10)
-          context.globalAlpha = 1
-          hits.current.push({ from: left - 2, to: right + 2, lane: index, event: spanEvent.id })
-        }
-    }
-    if (drag !== undefined) {
-      context.globalAlpha = 0.35
-      context.fillStyle = colours.accent
-      context.fillRect(Math.min(...drag), axisHeight, Math.abs(drag[1] - drag[0]), height - axisHeight)
-      context.globalAlpha = 1
-    }
+    hits.current = drawLanes(
+      context,
+      { window, lanes, spans, event, width, height, drag },
+      coloursOf(element),
+    )
   }, [window, lanes, spans, event, width, height, drag])
   const xOfPointer = (pointer: PointerEvent<HTMLCanvasElement>): number =>
     pointer.clientX - pointer.currentTarget.getBoundingClientRect().left
@@ -290,11 +246,76 @@ function LanesCanvas({
   )
 }
 
-interface Colours {
-  readonly line: string
-  readonly muted: string
-  readonly info: string
-  readonly danger: string
+type Colours = Readonly<Record<'line' | 'muted' | 'info' | 'danger' | 'accent', string>>
+
+/** The colours of the page. Resolves `light-dark()`, which a canvas does not know. */
+function coloursOf(element: HTMLElement): Colours {
+  const computed = getComputedStyle(element)
+  const colour = (name: keyof Colours): string => {
+    element.style.color = `var(--${name})`
+    return computed.color
+  }
+  return {
+    line: colour('line'),
+    muted: colour('muted'),
+    info: colour('info'),
+    danger: colour('danger'),
+    accent: colour('accent'),
+  }
+}
+
+interface Drawing {
+  readonly window: Period
+  readonly lanes: TraceBins['lanes']
+  /** The events of each lane, if there are few enough to draw each. */
+  readonly spans: readonly TraceLane[] | undefined
+  /** The selected event. */
+  readonly event: number | undefined
+  readonly width: number
+  readonly height: number
+  /** The pixels between which the pointer selects a period. */
+  readonly drag: readonly [number, number] | undefined
+}
+
+/** Draws axis, lanes and selection. Returns where the events are. */
+function drawLanes(
+  context: CanvasRenderingContext2D,
+  { window, lanes, spans, event, width, height, drag }: Drawing,
+  colours: Colours,
+): HitArea[] {
+  const hits: HitArea[] = []
+  context.clearRect(0, 0, width, height)
+  drawAxis(context, window, width, height, colours)
+  const xOf = (ms: number): number => ((ms - window.from) / (window.to - window.from)) * width
+  for (const [index, lane] of lanes.entries()) {
+    const top = axisHeight + index * laneHeight
+    context.fillStyle = colours.line
+    context.fillRect(0, top + laneHeight - 1, width, 1)
+    const laneSpans = spans?.find(({ server }) => server === lane.server)
+    if (laneSpans === undefined) drawBins(context, lane, top, width, colours)
+    else
+      for (const { event: spanEvent, fromMs, toMs } of laneSpans.spans) {
+        const [left, right] = [xOf(fromMs), Math.max(xOf(toMs), xOf(fromMs) + 2)]
+        const isWire = spanEvent.kind === 'wire' || spanEvent.kind === 'http'
+        const isSelected = spanEvent.id === event
+        context.fillStyle = isSelected
+          ? colours.accent
+          : spanEvent.status === 'error'
+            ? colours.danger
+            : colours.info
+        context.globalAlpha = isSelected ? 1 : isWire ? 0.45 : 0.85
+        context.fillRect(left, top + (isWire ? 18 : 6), right - left, isWire ? 8 : 10)
+        context.globalAlpha = 1
+        hits.push({ from: left - 2, to: right + 2, lane: index, event: spanEvent.id })
+      }
+  }
+  if (drag !== undefined) {
+    context.globalAlpha = 0.35
+    context.fillStyle = colours.accent
+    context.fillRect(Math.min(...drag), axisHeight, Math.abs(drag[1] - drag[0]), height - axisHeight)
+    context.globalAlpha = 1
+  }
+  return hits
 }
 
 function drawBins(

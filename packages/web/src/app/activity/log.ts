@@ -1,7 +1,7 @@
 import type { TraceEvent } from '@jackfield/host/browser'
 import type { HostClient } from '@jackfield/host/client'
 import { useEffect, useMemo, useSyncExternalStore } from 'react'
-import { useHost } from '../data/host.tsx'
+import { asError, useHost } from '../data/host.tsx'
 
 /** Rows of one request. */
 const chunkSize = 100
@@ -44,7 +44,7 @@ export class EventLog {
       this.error = undefined
     } catch (error) {
       if (this.#abort.signal.aborted) return
-      this.error = error instanceof Error ? error : new Error(String(error))
+      this.error = asError(error)
     }
     this.#notify()
   }

@@ -81,7 +81,7 @@ export function ListView({
 }
 
 /** The index of an id in an ascending list; -1 if it is missing. */
-export function indexOfId(ids: readonly number[], id: number | undefined): number {
+function indexOfId(ids: readonly number[], id: number | undefined): number {
   if (id === undefined) return -1
   let [low, high] = [0, ids.length]
   while (low < high) {
@@ -286,14 +286,12 @@ export function RawView({
 /** Statistics of the events by method and by model. */
 export function StatsView({ filter }: { filter: string }): ReactNode {
   const t = useText()
-  const { number, duration } = useFormat()
+  const { number } = useFormat()
   const stats = plain<TraceStatistics | undefined>(
     useRead('trace.statistics', { filter }, { everyMs: 5_000 }).data,
   )
   const counters = useRead('trace.counters', {}, { everyMs: 5_000 }).data
   if (stats === undefined) return null
-  const maxCount = Math.max(1, ...stats.methods.map(({ count }) => count))
-  const maxP95Ms = Math.max(1, ...stats.methods.map(({ p95Ms }) => p95Ms ?? 0))
   return (
     <div className={style.stats}>
       {counters !== undefined && (
@@ -317,97 +315,112 @@ export function StatsView({ filter }: { filter: string }): ReactNode {
         </dl>
       )}
       {stats.methods.length === 0 && <Note tone="info">{t('activity.empty')}</Note>}
-      {stats.methods.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        <section className={style.tableBox} tabIndex={0} aria-label={t('stats.methods')}>
-          <table className={style.table}>
-            <caption>{t('stats.methods')}</caption>
-            <thead>
-              <tr>
-                <th scope="col">{t('activity.server')}</th>
-                <th scope="col">{t('stats.method')}</th>
-                <th scope="col">{t('stats.count')}</th>
-                <th scope="col" data-number>
-                  {t('stats.errors')}
-                </th>
-                <th scope="col" data-number>
-                  {t('stats.median')}
-                </th>
-                <th scope="col">{t('stats.slow')}</th>
-                <th scope="col" data-number>
-                  {t('stats.bytes')}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {stats.methods.slice(0, 200).map(({ server, method, count, errors, p50Ms, p95Ms, bytes }) => (
-                <tr key={`${server} ${method}`}>
-                  <td>
-                    <bdi>{server}</bdi>
-                  </td>
-                  <td>
-                    <code>
-                      <SafeText text={untrusted(method)} inline maxCharacters={80} />
-                    </code>
-                  </td>
-                  <td>
-                    <Bar share={count / maxCount} tone="info" />
-                    {number(count)}
-                  </td>
-                  <td data-number data-tone={errors > 0 ? 'danger' : undefined}>
-                    {number(errors)}
-                  </td>
-                  <td data-number>{p50Ms !== null && duration(p50Ms)}</td>
-                  <td>
-                    {p95Ms !== null && (
-                      <>
-                        <Bar share={p95Ms / maxP95Ms} tone="warn" />
-                        {duration(p95Ms)}
-                      </>
-                    )}
-                  </td>
-                  <td data-number>{t('content.bytes', { count: number(bytes) })}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      )}
-      {stats.models.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-        <section className={style.tableBox} tabIndex={0} aria-label={t('stats.models')}>
-          <table className={style.table}>
-            <caption>{t('stats.models')}</caption>
-            <thead>
-              <tr>
-                <th scope="col">{t('stats.model')}</th>
-                {['count', 'input', 'output'].map((name) => (
-                  <th key={name} scope="col" data-number>
-                    {t(`stats.${name}`)}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {stats.models.map(({ model, count, inputTokens, outputTokens }) => (
-                <tr key={model}>
-                  <td>{model}</td>
-                  {[count, inputTokens, outputTokens].map((value, n) => (
-                    // biome-ignore lint/suspicious/noArrayIndexKey: the columns do not change
-                    <td key={n} data-number>
-                      {number(value)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      )}
+      {stats.methods.length > 0 && <MethodTable methods={stats.methods} />}
+      {stats.models.length > 0 && <ModelTable models={stats.models} />}
     </div>
   )
 }
 
+function MethodTable({ methods }: Pick<TraceStatistics, 'methods'>): ReactNode {
+  const t = useText()
+  const { number, duration } = useFormat()
+  const maxCount = Math.max(1, ...methods.map(({ count }) => count))
+  const maxP95Ms = Math.max(1, ...methods.map(({ p95Ms }) => p95Ms ?? 0))
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={style.tableBox} tabIndex={0} aria-label={t('stats.methods')}>
+      <table className={style.table}>
+        <caption>{t('stats.methods')}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{t('activity.server')}</th>
+            <th scope="col">{t('stats.method')}</th>
+            <th scope="col">{t('stats.count')}</th>
+            <th scope="col" data-number>
+              {t('stats.errors')}
+            </th>
+            <th scope="col" data-number>
+              {t('stats.median')}
+            </th>
+            <th scope="col">{t('stats.slow')}</th>
+            <th scope="col" data-number>
+              {t('stats.bytes')}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {methods.slice(0, 200).map(({ server, method, count, errors, p50Ms, p95Ms, bytes }) => (
+            <tr key={`${server} ${method}`}>
+              <td>
+                <bdi>{server}</bdi>
+              </td>
+              <td>
+                <code>
+                  <SafeText text={untrusted(method)} inline maxCharacters={80} />
+                </code>
+              </td>
+              <td>
+                <Bar share={count / maxCount} tone="info" />
+                {number(count)}
+              </td>
+              <td data-number data-tone={errors > 0 ? 'danger' : undefined}>
+                {number(errors)}
+              </td>
+              <td data-number>{p50Ms !== null && duration(p50Ms)}</td>
+              <td>
+                {p95Ms !== null && (
+                  <>
+                    <Bar share={p95Ms / maxP95Ms} tone="warn" />
+                    {duration(p95Ms)}
+                  </>
+                )}
+              </td>
+              <td data-number>{t('content.bytes', { count: number(bytes) })}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function ModelTable({ models }: Pick<TraceStatistics, 'models'>): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section className={style.tableBox} tabIndex={0} aria-label={t('stats.models')}>
+      <table className={style.table}>
+        <caption>{t('stats.models')}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{t('stats.model')}</th>
+            {['count', 'input', 'output'].map((name) => (
+              <th key={name} scope="col" data-number>
+                {t(`stats.${name}`)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {models.map(({ model, count, inputTokens, outputTokens }) => (
+            <tr key={model}>
+              <td>{model}</td>
+              {[count, inputTokens, outputTokens].map((value, n) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the columns do not change
+                <td key={n} data-number>
+                  {number(value)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+/** A value as a part of the largest one of its column. */
 function Bar({ share, tone }: { share: number; tone: 'info' | 'warn' }): ReactNode {
   return (
     <span

@@ -2,13 +2,14 @@ import { AppBridge, type AppDisplayMode, type AppPage } from '@jackfield/host/br
 import { HostError } from '@jackfield/host/client'
 import type { CallToolResult } from '@jackfield/sdk'
 import { Maximize2, Minimize2 } from 'lucide-react'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { useHost, useTopic } from '../data/host.tsx'
+import { type ReactNode, type RefObject, useEffect, useRef, useState } from 'react'
+import { asError, useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
+import { isRecord } from '../text/pieces.ts'
 import { HostText, SafeText } from '../text/safe-text.tsx'
 import { plainText, untrusted } from '../text/untrusted-text.ts'
-import { Badge, Button, Note } from '../ui/ui.tsx'
+import { Badge, Button, Note, smallIcon } from '../ui/ui.tsx'
 import { appHostContext, useAppHostContext } from './app-host-context.ts'
 import style from './apps.module.css'
 
@@ -93,7 +94,7 @@ export function AppView(props: AppViewProps): ReactNode {
         },
         (reason: unknown) => {
           if (stop.signal.aborted) return
-          setState({ step: 'failed', error: reason instanceof Error ? reason : new Error(String(reason)) })
+          setState({ step: 'failed', error: asError(reason) })
         },
       )
     addEventListener('pagehide', close, { signal: stop.signal })
@@ -138,7 +139,7 @@ function Failed({
 }: AppViewProps & { error: Error; onAgain: () => void }): ReactNode {
   const t = useText()
   const { client } = useHost()
-  const isBlocked = error instanceof HostError && isMembers(error.data) && error.data['blocked'] === true
+  const isBlocked = error instanceof HostError && isRecord(error.data) && error.data['blocked'] === true
   const ask = async (): Promise<void> => {
     const consents = await client.call('apps.consents', {})
     const stored = consents.filter((consent) => consent.server === server && consent.uri === uri)
@@ -153,10 +154,6 @@ function Failed({
       </Button>
     </Note>
   )
-}
-
-function isMembers(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }
 
 type QuestionRow = Parameters<typeof QuestionCard>[0]['row']
@@ -185,53 +182,55 @@ function InView({ row }: { row: QuestionRow }): ReactNode {
   )
 }
 
-/** The frame of an open app and the bridge to it. */
-function Frame({
+interface BridgeOptions extends Pick<AppViewProps, 'input' | 'result' | 'cancelled'> {
+  readonly page: AppPage
+  readonly frame: RefObject<HTMLIFrameElement | null>
+  /** The element around the frame, whose size is reported to the app. */
+  readonly box: RefObject<HTMLElement | null>
+  readonly mode: AppDisplayMode
+  readonly onReady: () => void
+  readonly onHeight: (height: number) => void
+  readonly onMode: (mode: AppDisplayMode) => void
+  /** Called when the app asks to be closed. */
+  readonly onClose: () => void
+}
+
+/** Connects an app in its frame with the host, and sends it its call once. Returns the bridge. */
+function useBridge({
   page,
+  frame,
+  box,
+  mode,
   input,
   result,
   cancelled,
-  conversation,
-  onClose,
-}: AppViewProps & { page: AppPage; onClose: () => void }): ReactNode {
-  const t = useText()
+  ...callbacks
+}: BridgeOptions): RefObject<AppBridge | undefined> {
   const { client } = useHost()
-  const frame = useRef<HTMLIFrameElement>(null)
-  const box = useRef<HTMLDivElement>(null)
   const bridge = useRef<AppBridge>(undefined)
   const sent = useRef<{ input?: unknown; result?: unknown; cancelled?: unknown }>({})
-  const [height, setHeight] = useState(initialHeight)
-  const [mode, setMode] = useState<AppDisplayMode>('inline')
-  const [isReady, setReady] = useState(false)
-  const shown = useRef(mode)
-  shown.current = mode
-  /** Lets the app save its state first. */
-  const close = async (): Promise<void> => {
-    await bridge.current?.close()
-    onClose()
-  }
-  const closing = useRef(close)
-  closing.current = close
-  const origin = apps.replace('*', `p-${page.site}`)
+  const latest = useRef({ mode, ...callbacks })
+  latest.current = { mode, ...callbacks }
   useEffect(() => {
+    const origin = originOf(page)
     const appBridge = new AppBridge({
       page,
       host: { name: 'jackfield', version: '0.1.0', title: 'Jackfield' },
       context: appHostContext(box.current, 'inline', maxHeight),
       post: (message) => frame.current?.contentWindow?.postMessage(message, origin),
       request: (method, params) => client.call('apps.request', { id: page.id, method, params }),
-      onReady: () => setReady(true),
-      onSize: (size) => {
-        if (size.height !== undefined)
-          setHeight(Math.min(maxHeight, Math.max(minHeight, Math.ceil(size.height))))
+      onReady: () => latest.current.onReady(),
+      onSize: ({ height }) => {
+        if (height !== undefined)
+          latest.current.onHeight(Math.min(maxHeight, Math.max(minHeight, Math.ceil(height))))
       },
-      onDisplayMode: (requestedMode) => {
+      onDisplayMode: (requested) => {
         // Fullscreen needs a click of the user, and never covers the bar with the name of the server.
-        if (requestedMode === 'fullscreen' && !navigator.userActivation.isActive) return shown.current
-        setMode(requestedMode)
-        return requestedMode
+        if (requested === 'fullscreen' && !navigator.userActivation.isActive) return latest.current.mode
+        latest.current.onMode(requested)
+        return requested
       },
-      onClose: () => void closing.current(),
+      onClose: () => latest.current.onClose(),
     })
     bridge.current = appBridge
     sent.current = {}
@@ -241,7 +240,7 @@ function Frame({
     }
     addEventListener('message', receive)
     return () => removeEventListener('message', receive)
-  }, [client, page, origin])
+  }, [client, page, frame, box])
   useEffect(() => {
     const { current } = bridge
     if (current === undefined) return
@@ -253,6 +252,39 @@ function Frame({
     sent.current = { input, result: result ?? before.result, cancelled: cancelled ?? before.cancelled }
   }, [input, result, cancelled])
   useAppHostContext(box, mode, maxHeight, (change) => bridge.current?.contextChanged(change))
+  return bridge
+}
+
+/** The origin of the frame of an app, in which a second frame has its page. */
+const originOf = ({ site }: AppPage): string => apps.replace('*', `p-${site}`)
+
+/** The frame of an open app, with a bar that names its server. */
+function Frame({
+  page,
+  input,
+  result,
+  cancelled,
+  conversation,
+  onClose,
+}: AppViewProps & { page: AppPage; onClose: () => void }): ReactNode {
+  const t = useText()
+  const frame = useRef<HTMLIFrameElement>(null)
+  const box = useRef<HTMLDivElement>(null)
+  const [height, setHeight] = useState(initialHeight)
+  const [mode, setMode] = useState<AppDisplayMode>('inline')
+  const [isReady, setReady] = useState(false)
+  /** Lets the app save its state first. */
+  const close = async (): Promise<void> => {
+    await bridge.current?.close()
+    onClose()
+  }
+  const bridge = useBridge({
+    ...{ page, frame, box, mode, input, result, cancelled },
+    onReady: () => setReady(true),
+    onHeight: setHeight,
+    onMode: setMode,
+    onClose: () => void close(),
+  })
   const isFull = mode === 'fullscreen'
   useEffect(() => {
     if (!isFull) return
@@ -281,11 +313,7 @@ function Frame({
           onClick={() => setMode(isFull ? 'inline' : 'fullscreen')}
           data-act="app-full"
         >
-          {isFull ? (
-            <Minimize2 size={16} strokeWidth={1.5} aria-hidden="true" />
-          ) : (
-            <Maximize2 size={16} strokeWidth={1.5} aria-hidden="true" />
-          )}
+          {isFull ? <Minimize2 {...smallIcon} /> : <Maximize2 {...smallIcon} />}
         </Button>
         <Button small look="quiet" onClick={() => void close()} data-act="app-close">
           {t('app.close')}
@@ -308,7 +336,7 @@ function Frame({
           title={t('app.label', { server: page.server })}
           sandbox={sandbox}
           allow={page.granted.map((name) => features[name]).join('; ')}
-          src={`${origin}/${page.id}`}
+          src={`${originOf(page)}/${page.id}`}
           data-ready={isReady}
         />
       </div>

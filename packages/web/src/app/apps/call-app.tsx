@@ -3,6 +3,7 @@ import type { CallToolResult } from '@jackfield/sdk'
 import { type ReactNode, useEffect, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
+import { isRecord } from '../text/pieces.ts'
 import { plain } from '../text/untrusted-text.ts'
 import { Button } from '../ui/ui.tsx'
 import { AppView } from './app-view.tsx'
@@ -82,10 +83,6 @@ function resolveCalledTool(
   return name === 'call_tool' && typeof inner === 'string' && isRecord(args)
     ? { name: inner, input: args }
     : { name, input: parameters }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isResult(value: unknown): value is CallToolResult {

@@ -1,9 +1,9 @@
 import type { AttachedCopy } from '@jackfield/host/browser'
 import type { ConversationRow } from '@jackfield/host/client'
 import { FileText, Paperclip, SendHorizontal, Square, X } from 'lucide-react'
-import { type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react'
 import { useLocation, useSearch } from 'wouter'
-import { useHost, useRead } from '../data/host.tsx'
+import { asError, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { isText, useDraft } from '../questions/answer.ts'
 import { routes } from '../routes.ts'
@@ -60,22 +60,11 @@ export function Composer({
   const area = useRef<HTMLTextAreaElement>(null)
   const word = isClosed ? undefined : wordAt(text, caret)
   const suggestions = useSuggestions(word)
-  const failed = (reason: unknown): void =>
-    setError(reason instanceof Error ? reason : new Error(String(reason)))
+  const isSuggesting = suggestions.length > 0
+  const failed = (reason: unknown): void => setError(asError(reason))
   const runCommand = useCommands(id, onDialog, failed)
   useRequestedPrompt(id, setPrompt)
-  // On a touch screen, the keyboard would cover what the new conversation shows.
-  const isAtKeyboard = isNew && !matchMedia('(pointer: coarse)').matches
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only when it is opened
-  useEffect(() => {
-    if (isAtKeyboard) area.current?.focus()
-  }, [])
-  // Returns the focus to the input when the form of a prompt closes.
-  const hadPrompt = useRef(false)
-  useEffect(() => {
-    if (prompt === undefined && hadPrompt.current) area.current?.focus()
-    hadPrompt.current = prompt !== undefined
-  }, [prompt])
+  useFocus(area, isNew, prompt !== undefined)
   const clear = (): void => {
     setText('')
     forget()
@@ -94,15 +83,7 @@ export function Composer({
     if (command !== undefined) runCommand(command.command, command.rest)
     else client.call('conversations.say', { id, input: { text: message } }).catch(failed)
   }
-  const choose = (suggestion: Suggestion | undefined): void => {
-    if (word === undefined || suggestion === undefined) return
-    const { choice } = suggestion
-    const insert = 'insert' in choice ? choice.insert : ''
-    const next = replaceWord(text, word, insert)
-    setText(next.text)
-    setCaret(next.caret)
-    setActiveIndex(0)
-    setError(undefined)
+  const run = (choice: Choice): void => {
     if ('attach' in choice)
       client
         .call('library.attach', { conversation: id, refs: [choice.attach] })
@@ -114,7 +95,36 @@ export function Composer({
     else if ('command' in choice) runCommand(choice.command, '')
     else if ('model' in choice)
       client.call('conversations.setModel', { id, model: choice.model }).catch(failed)
+  }
+  const choose = (suggestion: Suggestion | undefined): void => {
+    if (word === undefined || suggestion === undefined) return
+    const { choice } = suggestion
+    const next = replaceWord(text, word, 'insert' in choice ? choice.insert : '')
+    setText(next.text)
+    setCaret(next.caret)
+    setActiveIndex(0)
+    setError(undefined)
+    run(choice)
     requestAnimationFrame(() => area.current?.setSelectionRange(next.caret, next.caret))
+  }
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.nativeEvent.isComposing) return
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    const isMod = event.ctrlKey || event.metaKey
+    if (isSuggesting && step !== undefined) {
+      event.preventDefault()
+      setActiveIndex((activeIndex + step + suggestions.length) % suggestions.length)
+    } else if (isSuggesting && (event.key === 'Tab' || (event.key === 'Enter' && !isMod))) {
+      event.preventDefault()
+      choose(suggestions[activeIndex])
+    } else if (event.key === 'ArrowUp' && text === '') {
+      event.preventDefault()
+      onEditLast()
+    } else if (event.key === 'Escape') setClosed(true)
+    else if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault()
+      send()
+    }
   }
   if (prompt !== undefined)
     return (
@@ -122,19 +132,13 @@ export function Composer({
         <PromptForm conversation={id} prompt={prompt} onClose={() => setPrompt(undefined)} />
       </div>
     )
-  const isSuggesting = suggestions.length > 0
   return (
     <div className={style.composer}>
       {error !== undefined && <ErrorNote error={error} />}
       <QueuedMessages conversation={id} queued={queued} />
       <div className={style.field}>
         {isSuggesting && (
-          <Suggestions
-            id={list}
-            activeIndex={activeIndex}
-            suggestions={suggestions}
-            onChoose={(suggestion) => choose(suggestion)}
-          />
+          <Suggestions id={list} activeIndex={activeIndex} suggestions={suggestions} onChoose={choose} />
         )}
         {attached.length > 0 && <AttachedResources conversation={id} attached={attached} />}
         <textarea
@@ -153,30 +157,27 @@ export function Composer({
             setClosed(false)
             setActiveIndex(0)
           }}
-          onKeyDown={(event) => {
-            if (event.nativeEvent.isComposing) return
-            const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-            const isMod = event.ctrlKey || event.metaKey
-            if (isSuggesting && step !== undefined) {
-              event.preventDefault()
-              setActiveIndex((activeIndex + step + suggestions.length) % suggestions.length)
-            } else if (isSuggesting && (event.key === 'Tab' || (event.key === 'Enter' && !isMod))) {
-              event.preventDefault()
-              choose(suggestions[activeIndex])
-            } else if (event.key === 'ArrowUp' && text === '') {
-              event.preventDefault()
-              onEditLast()
-            } else if (event.key === 'Escape') setClosed(true)
-            else if (event.key === 'Enter' && !event.shiftKey) {
-              event.preventDefault()
-              send()
-            }
-          }}
+          onKeyDown={onKeyDown}
         />
         <ComposerActions conversation={id} isBusy={isBusy} isEmpty={text.trim() === ''} onSend={send} />
       </div>
     </div>
   )
+}
+
+/** Focuses the input of a new conversation, and the one of any when the form of a prompt closes. */
+function useFocus(area: RefObject<HTMLElement | null>, isNew: boolean, hasPrompt: boolean): void {
+  // On a touch screen, the keyboard would cover what the new conversation shows.
+  const isAtKeyboard = isNew && !matchMedia('(pointer: coarse)').matches
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only when it is opened
+  useEffect(() => {
+    if (isAtKeyboard) area.current?.focus()
+  }, [])
+  const hadPrompt = useRef(false)
+  useEffect(() => {
+    if (!hasPrompt && hadPrompt.current) area.current?.focus()
+    hadPrompt.current = hasPrompt
+  }, [hasPrompt, area])
 }
 
 /** Opens the prompt that the address names, once, and removes it from the address. */

@@ -27,7 +27,6 @@ export function ConversationMenu({
   return (
     <Menu
       label={t('chat.acts')}
-      look="quiet"
       data-act="acts"
       button={<Ellipsis size={16} aria-hidden="true" />}
       items={[

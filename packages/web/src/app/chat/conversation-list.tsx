@@ -58,7 +58,7 @@ export function ConversationList({ here }: { here: string | undefined }): ReactN
               <Row
                 key={facts.id}
                 facts={facts}
-                isHere={facts.id === here}
+                isCurrent={facts.id === here}
                 waits={waiting.get(facts.id)?.length ?? 0}
               />
             ))}
@@ -69,14 +69,14 @@ export function ConversationList({ here }: { here: string | undefined }): ReactN
   )
 }
 
-function Row({ facts, isHere, waits }: { facts: Facts; isHere: boolean; waits: number }): ReactNode {
+function Row({ facts, isCurrent, waits }: { facts: Facts; isCurrent: boolean; waits: number }): ReactNode {
   const t = useText()
   const { dateTime, clock } = useFormat()
   const [dialog, setDialog] = useState<ConversationDialogKind>()
   const isToday = Date.parse(facts.lastAt) >= new Date().setHours(0, 0, 0, 0)
   return (
-    <li className={style.listed} data-here={isHere}>
-      <Link href={routes.chat.to(facts.id)} aria-current={isHere || undefined}>
+    <li className={style.listed} data-here={isCurrent}>
+      <Link href={routes.chat.to(facts.id)} aria-current={isCurrent || undefined}>
         <span className={style.cut}>
           {plainText(facts.title) === '' ? (
             t('chat.untitled')

@@ -2,7 +2,7 @@ import type { ConversationRow } from '@jackfield/host/client'
 import { ArrowDown, PanelRight } from 'lucide-react'
 import { type ReactNode, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
-import { useHost, useNow, useTopic, useTopicError } from '../data/host.tsx'
+import { asError, useHost, useNow, useTopic, useTopicError } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { QuestionCard } from '../questions/question-card.tsx'
 import { routes } from '../routes.ts'
@@ -35,7 +35,7 @@ export function Opened({ id }: { id: string }): ReactNode {
     let isGone = false
     client.call('conversations.open', { id }).then(
       () => isGone || setState('open'),
-      (reason: unknown) => isGone || setState(reason instanceof Error ? reason : new Error(String(reason))),
+      (reason: unknown) => isGone || setState(asError(reason)),
     )
     return () => {
       isGone = true

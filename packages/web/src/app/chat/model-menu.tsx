@@ -35,7 +35,6 @@ export function ModelMenu({ id, info }: { id: string; info: InfoRow }): ReactNod
     <>
       <Menu
         label={t('chat.modelIs', { model: info.model })}
-        look="quiet"
         data-act="model"
         button={
           <>

@@ -30,10 +30,10 @@ export function PromptField({
   const value = values[name] ?? ''
   const [completions, setCompletions] = useState<readonly string[]>([])
   const [activeIndex, setActiveIndex] = useState(-1)
-  const [isHere, setHere] = useState(false)
+  const [hasFocus, setHasFocus] = useState(false)
   const otherValues = JSON.stringify(values)
   useEffect(() => {
-    if (!isHere) return
+    if (!hasFocus) return
     const stop = new AbortController()
     const { [name]: _, ...chosen }: Record<string, string> = JSON.parse(otherValues)
     client
@@ -49,8 +49,8 @@ export function PromptField({
       // Without suggestions it is a plain input.
       .catch(() => {})
     return () => stop.abort()
-  }, [client, server, prompt, name, value, otherValues, isHere])
-  const isOpen = isHere && completions.length > 0
+  }, [client, server, prompt, name, value, otherValues, hasFocus])
+  const isOpen = hasFocus && completions.length > 0
   const choose = (chosen: string | undefined): void => {
     if (chosen === undefined) return
     onChange(chosen)
@@ -79,8 +79,8 @@ export function PromptField({
             required={isRequired}
             autoComplete="off"
             value={value}
-            onFocus={() => setHere(true)}
-            onBlur={() => setHere(false)}
+            onFocus={() => setHasFocus(true)}
+            onBlur={() => setHasFocus(false)}
             onChange={({ target }) => onChange(target.value)}
             onKeyDown={(event) => {
               if (event.nativeEvent.isComposing) return

@@ -1,7 +1,7 @@
 import type { LibraryPrompt } from '@jackfield/host/browser'
 import type { SamplingMessage } from '@jackfield/sdk'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { useHost, useRead } from '../data/host.tsx'
+import { asError, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Blocks, isTextBlock } from '../text/blocks.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -27,15 +27,14 @@ export default function PromptForm({
   const { client } = useHost()
   const command = plainText(prompt.command)
   const args = prompt.prompt.arguments ?? []
-  const { data: before, refetch } = useRead('library.promptValues', { prompt: command })
+  const { data: stored, refetch } = useRead('library.promptValues', { prompt: command })
   const [typed, setTyped] = useState<Readonly<Record<string, string>>>({})
-  const values = { ...plain<Record<string, string> | undefined>(before), ...typed }
+  const values = { ...plain<Record<string, string> | undefined>(stored), ...typed }
   const [messages, setMessages] = useState<readonly SamplingMessage[]>()
   const [tokens, setTokens] = useState(0)
   const [error, setError] = useState<Error>()
   const form = useRef<HTMLFormElement>(null)
-  const failed = (reason: unknown): void =>
-    setError(reason instanceof Error ? reason : new Error(String(reason)))
+  const failed = (reason: unknown): void => setError(asError(reason))
   const filledValues = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
   const preview = (): void => {
     setError(undefined)
@@ -59,12 +58,12 @@ export default function PromptForm({
     onClose()
     client.call('conversations.say', { id: conversation, input: { messages } }).catch(() => {})
   }
+  const submit = messages === undefined ? preview : send
   const isPlain = args.length === 0
   const first = useRef(preview)
   useEffect(() => {
     if (isPlain) first.current()
   }, [isPlain])
-  // The first field of each step.
   const isPreview = messages !== undefined
   // biome-ignore lint/correctness/useExhaustiveDependencies: each step begins at its first field
   useEffect(() => {
@@ -77,15 +76,13 @@ export default function PromptForm({
       aria-label={t('prompt.form')}
       onSubmit={(event) => {
         event.preventDefault()
-        if (messages === undefined) preview()
-        else send()
+        submit()
       }}
       onKeyDown={(event) => {
         if (event.key === 'Escape' && !event.defaultPrevented) onClose()
         else if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
           event.preventDefault()
-          if (messages === undefined) preview()
-          else send()
+          submit()
         }
       }}
     >

@@ -1,6 +1,6 @@
 import type { ConfigChange, ConfigPlan } from '@jackfield/host/browser'
 import { type ReactNode, useCallback, useEffect, useRef, useState } from 'react'
-import { useHost } from '../data/host.tsx'
+import { asError, useHost } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { HostText, SafeText } from '../text/safe-text.tsx'
@@ -34,7 +34,7 @@ export function useChange(onSaved?: () => void): Change {
       await operation()
       return true
     } catch (reason) {
-      setError(reason instanceof Error ? reason : new Error(String(reason)))
+      setError(asError(reason))
       return false
     } finally {
       setRunning(false)

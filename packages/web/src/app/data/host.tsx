@@ -246,6 +246,11 @@ export function useRead<M extends MethodName>(
   }
 }
 
+/** What was thrown, as an error. */
+export function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason))
+}
+
 export interface Action<Args extends readonly unknown[]> {
   run(...args: Args): Promise<boolean>
   readonly isRunning: boolean
@@ -266,7 +271,7 @@ export function useAction<Args extends readonly unknown[]>(
         setState({ isRunning: false })
         return true
       } catch (reason) {
-        setState({ isRunning: false, error: reason instanceof Error ? reason : new Error(String(reason)) })
+        setState({ isRunning: false, error: asError(reason) })
         return false
       }
     },

@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { readArguments } from '../questions/arguments.tsx'
+import { ArgumentsProblem, readArguments } from '../questions/arguments.tsx'
 import type { ReportUnreadable } from '../questions/json-text.ts'
 import { HostText, SafeText } from '../text/safe-text.tsx'
 import { untrusted } from '../text/untrusted-text.ts'
@@ -84,11 +84,7 @@ export function Arguments({
       )}
       {'problem' in read && (
         <p className={uiStyle.problem} role="status">
-          {read.problem === 'not-object' ? (
-            t('editor.notObject')
-          ) : (
-            <SafeText text={untrusted(read.problem)} />
-          )}
+          <ArgumentsProblem problem={read.problem} />
         </p>
       )}
       {otherIssues.length > 0 && (

@@ -4,11 +4,11 @@ import { Link } from 'wouter'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { Bytes } from '../text/bytes.tsx'
+import { isRecord } from '../text/pieces.ts'
 import { JsonTree, SafeText, SafeTextBox } from '../text/safe-text.tsx'
 import { untrusted } from '../text/untrusted-text.ts'
 import { Button, Note, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
-import { isRecord } from './schema.ts'
 
 /** Images that a page may show. SVG can contain scripts and is none of them. */
 const imageTypes = /^image\/(?:png|jpeg|gif|webp|avif)$/

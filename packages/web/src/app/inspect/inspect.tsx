@@ -63,13 +63,13 @@ export default function Inspect(): ReactNode {
           </div>
           <nav className={style.kinds} aria-label={t('inspect.offers')}>
             {inspectKinds.map((name) => {
-              const isHere = name === (kind ?? listed)
+              const isCurrent = name === (kind ?? listed)
               return (
                 <Link
                   key={name}
                   href={routes.inspectKind.to(server, name)}
                   className={style.kind ?? ''}
-                  aria-current={isHere ? 'page' : undefined}
+                  aria-current={isCurrent ? 'page' : undefined}
                 >
                   {t(`inspect.${name}`)}
                   {(name === 'tools' || name === 'prompts' || name === 'resources' || name === 'templates') &&

@@ -3,11 +3,11 @@ import { ArrowDownLeft, ArrowUpRight, Globe, Terminal, TriangleAlert } from 'luc
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
+import { isRecord } from '../text/pieces.ts'
 import { ExactJson, JsonTree, SafeText, SafeTextBox } from '../text/safe-text.tsx'
 import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Note, uiStyle, Views } from '../ui/ui.tsx'
 import style from './inspect.module.css'
-import { isRecord } from './schema.ts'
 
 /** Milliseconds between two reads of the messages of a running activity. */
 const liveMs = 500
@@ -28,9 +28,9 @@ export function useTraffic(activity: number | undefined, isRunning: boolean): re
   return useMemo(() => {
     const events: TraceEvent[] = []
     const visit = ({ event, children }: TraceNode, isBelow: boolean): void => {
-      const isHere = event.activity === activity
+      const isCurrent = event.activity === activity
       if (isBelow) events.push(event)
-      for (const child of children) visit(child, isBelow || isHere)
+      for (const child of children) visit(child, isBelow || isCurrent)
     }
     for (const node of plain<readonly TraceNode[] | undefined>(data) ?? []) visit(node, false)
     return events.sort((a, b) => a.id - b.id)

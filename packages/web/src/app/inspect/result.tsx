@@ -11,16 +11,16 @@ import { ruleKind } from '../questions/rule-kind.ts'
 import { routes } from '../routes.ts'
 import { Author } from '../text/author.tsx'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
-import { changedValues } from '../text/pieces.ts'
+import { changedValues, isRecord } from '../text/pieces.ts'
 import { ExactJson, HostText, JsonTree, SafeText } from '../text/safe-text.tsx'
 import { fromHost, plain, untrusted } from '../text/untrusted-text.ts'
-import { Button, Lamp, Note, uiStyle, Views } from '../ui/ui.tsx'
+import { Button, Lamp, Note, smallIcon, uiStyle, Views } from '../ui/ui.tsx'
 import { Contents } from './contents.tsx'
 import { ExportButton } from './export-button.tsx'
 import style from './inspect.module.css'
 import { Exchanges, Messages, useTraffic } from './messages.tsx'
 import type { InspectorRun } from './run.ts'
-import { isRecord, issuesOf } from './schema.ts'
+import { issuesOf } from './schema.ts'
 
 type View = 'result' | 'messages' | 'http' | 'why' | 'app'
 
@@ -83,12 +83,12 @@ export function RunResult({
       )}
       <div className={style.bar}>
         {command !== undefined && (
-          <CopyButton text={command} name={t('inspect.copyCommand')} icon={<Terminal {...small} />} />
+          <CopyButton text={command} name={t('inspect.copyCommand')} icon={<Terminal {...smallIcon} />} />
         )}
         <CopyButton
           text={new URL(link, window.location.href).href}
           name={t('inspect.copyLink')}
-          icon={<Link2 {...small} />}
+          icon={<Link2 {...smallIcon} />}
         />
         {activity !== undefined && !isRunning && (
           <ExportButton
@@ -113,8 +113,6 @@ function Waiting({ question }: { question: string | undefined }): ReactNode {
     </Note>
   )
 }
-
-const small = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
 
 export function CopyButton({
   text,
@@ -178,7 +176,7 @@ function Outcome({
     <>
       <div className={style.outcome} role="status">
         {row.state !== 'running' && (
-          <Lamp tone={tone} icon={<Icon {...small} />}>
+          <Lamp tone={tone} icon={<Icon {...smallIcon} />}>
             {t(word)}
           </Lamp>
         )}
@@ -292,12 +290,12 @@ function Structured({ value, schema, label }: { value: unknown; schema: unknown;
       <header className={style.blockHead}>
         <span>{label}</span>
         {issues?.length === 0 && (
-          <Lamp tone="ok" icon={<CircleCheck {...small} />}>
+          <Lamp tone="ok" icon={<CircleCheck {...smallIcon} />}>
             {t('inspect.valid')}
           </Lamp>
         )}
         {issues !== undefined && issues.length > 0 && (
-          <Lamp tone="danger" icon={<CircleX {...small} />}>
+          <Lamp tone="danger" icon={<CircleX {...smallIcon} />}>
             {t('inspect.invalid', { count: issues.length })}
           </Lamp>
         )}

@@ -4,11 +4,12 @@ import { Plus, X } from 'lucide-react'
 import { type ReactNode, useId } from 'react'
 import { useText } from '../i18n/i18n.ts'
 import { type ReportUnreadable, useJsonText } from '../questions/json-text.ts'
+import { isRecord } from '../text/pieces.ts'
 import { HostText, SafeText } from '../text/safe-text.tsx'
 import { untrusted } from '../text/untrusted-text.ts'
 import { Button, Field, RequiredMark, uiStyle } from '../ui/ui.tsx'
 import style from './inspect.module.css'
-import { describeSchema, isRecord, type Schema, typeNames } from './schema.ts'
+import { describeSchema, type Schema, typeNames } from './schema.ts'
 
 const maxDepth = 5
 /** Characters of a default that an empty field shows. */

@@ -1,10 +1,8 @@
 import { makeVisible } from '@jackfield/host/browser'
 import { compileSchema, type Issue, type Validator } from '@jackfield/sdk/schema'
+import { isRecord } from '../text/pieces.ts'
 
 export type Schema = Readonly<Record<string, unknown>>
-
-export const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The properties of a schema that a form uses. */
 export interface SchemaView {

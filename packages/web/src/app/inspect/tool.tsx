@@ -4,19 +4,20 @@ import { BookOpen, Repeat2, ShieldAlert, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
-import { readArguments, Unreadable } from '../questions/arguments.tsx'
+import { ArgumentsProblem, readArguments, Unreadable } from '../questions/arguments.tsx'
 import { useUnreadable } from '../questions/json-text.ts'
 import { lastCallOf } from '../questions/last-call.ts'
 import { routes, useAddress } from '../routes.ts'
+import { isRecord } from '../text/pieces.ts'
 import { HostText, JsonTree, SafeText } from '../text/safe-text.tsx'
 import { plain, untrusted } from '../text/untrusted-text.ts'
-import { Button, Empty, Field, Lamp, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, Empty, Field, Lamp, Note, smallIcon, uiStyle } from '../ui/ui.tsx'
 import { Arguments, JsonField } from './arguments.tsx'
 import style from './inspect.module.css'
 import { RunResult } from './result.tsx'
 import { useRun } from './run.ts'
 import { Fold, RunLayout } from './run-layout.tsx'
-import { defaultsOf, isRecord, type Schema, schemaError } from './schema.ts'
+import { defaultsOf, type Schema, schemaError } from './schema.ts'
 
 export const logLevels = [
   'debug',
@@ -29,8 +30,6 @@ export const logLevels = [
   'emergency',
 ] as const
 
-const icon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
-
 /** The annotations of a tool as badges. */
 export function ToolHints({ tool: { tool } }: { tool: CatalogTool }): ReactNode {
   const t = useText()
@@ -38,17 +37,17 @@ export function ToolHints({ tool: { tool } }: { tool: CatalogTool }): ReactNode 
   return (
     <>
       {readOnlyHint === true && (
-        <Lamp tone="info" icon={<BookOpen {...icon} />}>
+        <Lamp tone="info" icon={<BookOpen {...smallIcon} />}>
           {t('hint.readOnly')}
         </Lamp>
       )}
       {readOnlyHint !== true && destructiveHint === true && (
-        <Lamp tone="warn" icon={<ShieldAlert {...icon} />}>
+        <Lamp tone="warn" icon={<ShieldAlert {...smallIcon} />}>
           {t('hint.destructive')}
         </Lamp>
       )}
       {readOnlyHint !== true && idempotentHint === true && (
-        <Lamp tone="info" icon={<Repeat2 {...icon} />}>
+        <Lamp tone="info" icon={<Repeat2 {...smallIcon} />}>
           {t('hint.idempotent')}
         </Lamp>
       )}
@@ -81,12 +80,6 @@ export function ToolPage({ server, name }: { server: string; name: string }): Re
   return <Tool server={server} entry={entry} last={last} />
 }
 
-interface Options {
-  readonly meta: string
-  readonly seconds: string
-  readonly level: string
-}
-
 function Tool({
   server,
   entry,
@@ -99,44 +92,25 @@ function Tool({
   const t = useText()
   const { age } = useFormat()
   const { query } = useAddress()
-  const { name, description, title } = entry.tool
+  const { name } = entry.tool
   const schema: Schema = isRecord(entry.tool.inputSchema) ? entry.tool.inputSchema : {}
   const [linked] = useState(() => linkedArguments(query.get('args')))
   const [last] = useState(newest)
   const first = linked ?? last?.arguments ?? defaultsOf(schema)
   const [text, setText] = useState(() => JSON.stringify(first, null, 2))
-  const [options, setOptions] = useState<Options>({ meta: '', seconds: '', level: '' })
+  const [options, setOptions] = useState<RunOptions>({ meta: '', seconds: '', level: '' })
   const run = useRun(server, `tools/${name}`)
   const [unreadable, report] = useUnreadable()
   /** Incremented when the form is cleared, so that it is mounted again. */
   const [formVersion, setFormVersion] = useState(0)
   const read = readArguments(text)
-  const meta = options.meta.trim() === '' ? undefined : readArguments(options.meta)
-  const seconds = options.seconds.trim() === '' ? undefined : Number(options.seconds.replace(',', '.'))
-  const isInvalid =
-    'problem' in read ||
-    unreadable.length > 0 ||
-    (meta !== undefined && 'problem' in meta) ||
-    (seconds !== undefined && !(seconds > 0 && seconds < 2_000_000))
-  const level = logLevels.find((name) => name === options.level)
   const args = 'value' in read ? read.value : {}
-  const start = (): void => {
-    const request: RunRequest = {
-      kind: 'call',
-      tool: entry.name,
-      arguments: args,
-      ...(meta !== undefined && 'value' in meta && { meta: plain(meta.value) }),
-      ...(seconds !== undefined && { timeoutMs: Math.max(1, Math.round(seconds * 1_000)) }),
-      ...(level !== undefined && { logLevel: level }),
-    }
-    run.start(request)
-  }
+  const readOptions = requestOptions(options)
   const clear = (): void => {
     setText(JSON.stringify(defaultsOf(schema), null, 2))
     setFormVersion(formVersion + 1)
   }
   const definitionErrors = definitionErrorsOf(entry)
-  const isFromLast = linked === undefined && last !== undefined
   return (
     <RunLayout
       server={server}
@@ -144,29 +118,17 @@ function Tool({
       title={name}
       run={run}
       action={t('inspect.run')}
-      isOff={isInvalid}
-      onRun={start}
+      isOff={'problem' in read || unreadable.length > 0 || readOptions === undefined}
+      onRun={() => run.start({ kind: 'call', tool: entry.name, arguments: args, ...readOptions })}
       head={
         <>
-          <div className={style.hints}>
-            <ToolHints tool={entry} />
-          </div>
-          {title !== undefined && title !== name && (
-            <p className={style.subtitle}>
-              <SafeText text={untrusted(title)} maxCharacters={200} />
-            </p>
-          )}
-          {description !== undefined && (
-            <p className={style.about}>
-              <SafeText text={untrusted(description)} maxCharacters={600} />
-            </p>
-          )}
+          <Description entry={entry} />
           {definitionErrors.map(({ schema, reason }) => (
             <Note key={schema} tone="danger">
               {t(`inspect.fault.${schema}`)} <HostText text={untrusted(reason)} maxCharacters={600} />
             </Note>
           ))}
-          {(linked !== undefined || isFromLast) && run.row === undefined && (
+          {(linked !== undefined || last !== undefined) && run.row === undefined && (
             <div className={style.from}>
               <span>
                 {linked !== undefined
@@ -185,56 +147,7 @@ function Tool({
           <Arguments key={formVersion} schema={schema} text={text} onChange={setText} report={report} />
           <Unreadable fields={unreadable} />
           <Fold title={t('inspect.options')}>
-            <div className={style.optionRow}>
-              <Field
-                label={t('inspect.timeLimit')}
-                hint={t('inspect.timeLimitMeans')}
-                problem={seconds !== undefined && !(seconds > 0) ? t('form.notNumber') : undefined}
-              >
-                {(ids) => (
-                  <input
-                    {...ids}
-                    className={uiStyle.input}
-                    inputMode="decimal"
-                    autoComplete="off"
-                    value={options.seconds}
-                    onChange={({ target }) => setOptions({ ...options, seconds: target.value })}
-                  />
-                )}
-              </Field>
-              <Field label={t('inspect.logLevel')} hint={t('inspect.logLevelMeans')}>
-                {(ids) => (
-                  <select
-                    {...ids}
-                    className={uiStyle.input}
-                    value={options.level}
-                    onChange={({ target }) => setOptions({ ...options, level: target.value })}
-                  >
-                    <option value="">{t('inspect.asServer')}</option>
-                    {logLevels.map((name) => (
-                      <option key={name}>{name}</option>
-                    ))}
-                  </select>
-                )}
-              </Field>
-            </div>
-            <div className={uiStyle.label}>
-              <code>_meta</code>
-            </div>
-            <JsonField
-              text={options.meta}
-              label="_meta"
-              onChange={(next) => setOptions({ ...options, meta: next })}
-            />
-            {meta !== undefined && 'problem' in meta && (
-              <p className={uiStyle.problem}>
-                {meta.problem === 'not-object' ? (
-                  t('editor.notObject')
-                ) : (
-                  <SafeText text={untrusted(meta.problem)} />
-                )}
-              </p>
-            )}
+            <OptionFields options={options} onChange={setOptions} />
           </Fold>
           <Fold title={t('inspect.definition')}>
             <JsonTree value={entry.tool} label={t('inspect.definition')} />
@@ -251,10 +164,119 @@ function Tool({
       />
       {run.row === undefined && definitionErrors.length > 0 && (
         <p className={style.quiet}>
-          <TriangleAlert {...icon} /> {t('inspect.faultMeans')}
+          <TriangleAlert {...smallIcon} /> {t('inspect.faultMeans')}
         </p>
       )}
     </RunLayout>
+  )
+}
+
+/** What a tool says about itself: hints, title and description. */
+function Description({ entry }: { entry: CatalogTool }): ReactNode {
+  const { name, description, title } = entry.tool
+  return (
+    <>
+      <div className={style.hints}>
+        <ToolHints tool={entry} />
+      </div>
+      {title !== undefined && title !== name && (
+        <p className={style.subtitle}>
+          <SafeText text={untrusted(title)} maxCharacters={200} />
+        </p>
+      )}
+      {description !== undefined && (
+        <p className={style.about}>
+          <SafeText text={untrusted(description)} maxCharacters={600} />
+        </p>
+      )}
+    </>
+  )
+}
+
+/** The options of a run as they are typed. An empty text is the default. */
+interface RunOptions {
+  readonly meta: string
+  readonly seconds: string
+  readonly level: string
+}
+
+const secondsIn = (text: string): number | undefined =>
+  text.trim() === '' ? undefined : Number(text.replace(',', '.'))
+
+const metaIn = (text: string): ReturnType<typeof readArguments> | undefined =>
+  text.trim() === '' ? undefined : readArguments(text)
+
+/** The options as members of the request; undefined while one is invalid. */
+function requestOptions(options: RunOptions): Partial<Extract<RunRequest, { kind: 'call' }>> | undefined {
+  const meta = metaIn(options.meta)
+  const seconds = secondsIn(options.seconds)
+  const level = logLevels.find((name) => name === options.level)
+  if (meta !== undefined && 'problem' in meta) return undefined
+  if (seconds !== undefined && !(seconds > 0 && seconds < 2_000_000)) return undefined
+  return {
+    ...(meta !== undefined && { meta: plain(meta.value) }),
+    ...(seconds !== undefined && { timeoutMs: Math.max(1, Math.round(seconds * 1_000)) }),
+    ...(level !== undefined && { logLevel: level }),
+  }
+}
+
+/** The time limit, the log level and the `_meta` of a run. */
+function OptionFields({
+  options,
+  onChange,
+}: {
+  options: RunOptions
+  onChange: (options: RunOptions) => void
+}): ReactNode {
+  const t = useText()
+  const meta = metaIn(options.meta)
+  const seconds = secondsIn(options.seconds)
+  const update = (part: Partial<RunOptions>): void => onChange({ ...options, ...part })
+  return (
+    <>
+      <div className={style.optionRow}>
+        <Field
+          label={t('inspect.timeLimit')}
+          hint={t('inspect.timeLimitMeans')}
+          problem={seconds !== undefined && !(seconds > 0) ? t('form.notNumber') : undefined}
+        >
+          {(ids) => (
+            <input
+              {...ids}
+              className={uiStyle.input}
+              inputMode="decimal"
+              autoComplete="off"
+              value={options.seconds}
+              onChange={({ target }) => update({ seconds: target.value })}
+            />
+          )}
+        </Field>
+        <Field label={t('inspect.logLevel')} hint={t('inspect.logLevelMeans')}>
+          {(ids) => (
+            <select
+              {...ids}
+              className={uiStyle.input}
+              value={options.level}
+              onChange={({ target }) => update({ level: target.value })}
+            >
+              <option value="">{t('inspect.asServer')}</option>
+              {logLevels.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          )}
+        </Field>
+      </div>
+      <div className={uiStyle.label}>
+        <code>_meta</code>
+      </div>
+      <JsonField text={options.meta} label="_meta" onChange={(next) => update({ meta: next })} />
+      {meta !== undefined && 'problem' in meta && (
+        <p className={uiStyle.problem}>
+          <ArgumentsProblem problem={meta.problem} />
+        </p>
+      )}
+    </>
   )
 }
 

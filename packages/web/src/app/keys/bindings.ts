@@ -12,6 +12,7 @@ export interface KeyBinding {
   readonly act?: string
 }
 
+/** The screens with the links to them; `key`: the second key of the chord that opens one. */
 export const screens = [
   { key: 'c', name: 'nav.chat', to: routes.chats.to() },
   { key: 'i', name: 'nav.inbox', to: routes.inbox.to() },
@@ -21,6 +22,7 @@ export const screens = [
   { key: 'l', name: 'nav.library', to: routes.library.to() },
   { key: 'p', name: 'nav.permissions', to: routes.permissions.to() },
   { key: 'a', name: 'nav.activity', to: routes.activities.to() },
+  { name: 'nav.settings', to: routes.settings.to() },
 ] as const
 
 export const keyBindings: readonly KeyBinding[] = [
@@ -29,7 +31,9 @@ export const keyBindings: readonly KeyBinding[] = [
   { keys: '.', name: 'key.dock', where: 'anywhere', act: 'dock' },
   { keys: 'Mod+.', name: 'key.stop', where: 'anywhere', act: 'stop' },
   { keys: 'i', name: 'key.oldest', where: 'anywhere', act: 'oldest' },
-  ...screens.map(({ key, name, to }): KeyBinding => ({ keys: `g ${key}`, name, where: 'anywhere', to })),
+  ...screens.flatMap((screen): KeyBinding[] =>
+    'key' in screen ? [{ keys: `g ${screen.key}`, name: screen.name, where: 'anywhere', to: screen.to }] : [],
+  ),
   // The composer has its own keys, which are listed with the others.
   { keys: 'Enter', name: 'key.send', where: 'composer' },
   { keys: 'Shift+Enter', name: 'key.line', where: 'composer' },

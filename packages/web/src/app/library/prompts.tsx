@@ -1,7 +1,7 @@
 import type { LibraryPrompt, PromptPreview } from '@jackfield/host/browser'
 import { type ReactNode, useCallback, useEffect, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
+import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
@@ -11,6 +11,7 @@ import screen from '../ui/screen.module.css'
 import { Button, Empty, Field, Note, Search, uiStyle } from '../ui/ui.tsx'
 import { CompletedField } from './completed-field.tsx'
 import style from './library.module.css'
+import { TargetSelect, useRecentConversations } from './target-select.tsx'
 
 /** Prompts of all servers: a form, then the exact messages, which can be changed before they are sent. */
 export default function Prompts({ chosen }: { chosen?: string }): ReactNode {
@@ -171,9 +172,7 @@ function Messages({ preview }: { preview: FromHost<PromptPreview> }): ReactNode 
   const { number } = useFormat()
   const { client } = useHost()
   const [, navigate] = useLocation()
-  const conversations = [...(useTopic('conversations')?.values() ?? [])].toSorted((a, b) =>
-    a.lastAt < b.lastAt ? 1 : -1,
-  )
+  const conversations = useRecentConversations()
   const [target, setTarget] = useState('')
   const [messages, setMessages] = useState<readonly PromptMessage[]>(() =>
     plain<readonly PromptMessage[]>(preview.input),
@@ -233,20 +232,8 @@ function Messages({ preview }: { preview: FromHost<PromptPreview> }): ReactNode 
         </div>
       ))}
       {send.error !== undefined && <ErrorNote error={send.error} />}
-      <div className={style.give}>
-        <select
-          className={uiStyle.input}
-          aria-label={t('library.target')}
-          value={target}
-          onChange={({ target }) => setTarget(target.value)}
-        >
-          <option value="">{t('library.newConversation')}</option>
-          {conversations.slice(0, 50).map(({ id, title }) => (
-            <option key={id} value={id}>
-              {plainText(title).slice(0, 80)}
-            </option>
-          ))}
-        </select>
+      <div className={style.target}>
+        <TargetSelect conversations={conversations} value={target} onChange={setTarget} />
         <Button
           look="primary"
           data-act="send"

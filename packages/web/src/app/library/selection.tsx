@@ -1,16 +1,17 @@
 import type { AttachResult, Inclusion } from '@jackfield/host/browser'
 import type { LibraryLeaf } from '@jackfield/host/client'
-import { type ReactNode, useCallback, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { useAction, useHost, useTopic } from '../data/host.tsx'
+import { useAction, useHost } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { HostText, SafeText } from '../text/safe-text.tsx'
-import { type FromHost, fromHost, plainText, untrusted } from '../text/untrusted-text.ts'
+import { type FromHost, fromHost, plainText, type UntrustedText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
-import { Button, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, Note } from '../ui/ui.tsx'
 import style from './library.module.css'
+import { TargetSelect, useRecentConversations } from './target-select.tsx'
 import { costOf } from './tree.ts'
 
 /** Maximum number of resources that are attached at once. */
@@ -27,47 +28,38 @@ export function Selection({
   const t = useText()
   const { number } = useFormat()
   const { client } = useHost()
-  const conversations = [...(useTopic('conversations')?.values() ?? [])].toSorted((a, b) =>
-    a.lastAt < b.lastAt ? 1 : -1,
-  )
+  const conversations = useRecentConversations()
   const [selectedConversation, setSelectedConversation] = useState<string>()
   const target = selectedConversation ?? conversations[0]?.id ?? ''
   const [result, setResult] = useState<{ conversation: string; attached: FromHost<AttachResult> }>()
   const [inclusion, setInclusion] = useState<{ conversation: string; included: FromHost<Inclusion> }>()
   const { tokens, unknown } = costOf(chosen.values())
   const isTooMany = chosen.size > maxAttached
-  const openTarget = useCallback(
-    async (): Promise<string> =>
-      target === '' ? await client.call('conversations.open', { context: false }) : target,
-    [client, target],
-  )
-  const attach = useAction(
-    useCallback(async () => {
-      setInclusion(undefined)
-      const conversation = await openTarget()
-      const refs = [...chosen.values()].map(({ server, uri }) => ({ server, uri }))
-      const attached = fromHost(await client.call('library.attach', { conversation, refs }))
-      setResult({ conversation, attached })
-      setSelectedConversation(conversation)
-      onClear()
-    }, [client, chosen, openTarget, onClear]),
-  )
-  const include = useAction(
-    useCallback(async () => {
-      setResult(undefined)
-      const conversation = await openTarget()
-      // A conversation can be included into only while it is live.
-      await client.call('conversations.open', { id: conversation, context: false })
-      const included = fromHost(await client.call('library.include', { conversation }))
-      setInclusion({ conversation, included })
-      setSelectedConversation(conversation)
-    }, [client, openTarget]),
-  )
+  const openTarget = async (): Promise<string> =>
+    target === '' ? await client.call('conversations.open', { context: false }) : target
+  const attach = useAction(async () => {
+    setInclusion(undefined)
+    const conversation = await openTarget()
+    const refs = [...chosen.values()].map(({ server, uri }) => ({ server, uri }))
+    const attached = fromHost(await client.call('library.attach', { conversation, refs }))
+    setResult({ conversation, attached })
+    setSelectedConversation(conversation)
+    onClear()
+  })
+  const include = useAction(async () => {
+    setResult(undefined)
+    const conversation = await openTarget()
+    // Resources can be included only while the conversation is live.
+    await client.call('conversations.open', { id: conversation, context: false })
+    const included = fromHost(await client.call('library.include', { conversation }))
+    setInclusion({ conversation, included })
+    setSelectedConversation(conversation)
+  })
   const error = attach.error ?? include.error
   const isRunning = attach.isRunning || include.isRunning
   return (
-    <section className={style.basket} aria-label={t('library.chosen')}>
-      <div className={style.sum} role="status">
+    <section className={style.selection} aria-label={t('library.chosen')}>
+      <div className={style.total} role="status">
         <strong>{t('library.chosenCount', { count: chosen.size })}</strong>
         {chosen.size > 0 && (
           <span className={screen.muted}>
@@ -86,20 +78,8 @@ export function Selection({
           {t('library.tooMany', { most: maxAttached, over: chosen.size - maxAttached })}
         </Note>
       )}
-      <div className={style.give}>
-        <select
-          className={uiStyle.input}
-          aria-label={t('library.target')}
-          value={target}
-          onChange={({ target: { value } }) => setSelectedConversation(value)}
-        >
-          <option value="">{t('library.newConversation')}</option>
-          {conversations.slice(0, 50).map(({ id, title }) => (
-            <option key={id} value={id}>
-              {plainText(title).slice(0, 80)}
-            </option>
-          ))}
-        </select>
+      <div className={style.target}>
+        <TargetSelect conversations={conversations} value={target} onChange={setSelectedConversation} />
         <Button
           look="primary"
           data-act="attach"
@@ -118,37 +98,56 @@ export function Selection({
         </Button>
       </div>
       {error !== undefined && <ErrorNote error={error} />}
-      {result !== undefined && (
-        <Note tone={result.attached.failed.length > 0 ? 'warn' : 'ok'} live>
-          {t('library.attached', {
-            count: result.attached.attached.length,
-            tokens: number(result.attached.tokens),
-          })}{' '}
-          <Link href={routes.chat.to(result.conversation)}>{t('library.openConversation')}</Link>
-          <ResourceReasons list={[...result.attached.failed, ...result.attached.withheld]} />
-        </Note>
-      )}
-      {inclusion !== undefined && (
-        <Note tone="info" live>
-          {t('library.included', {
-            count: inclusion.included.included.length,
-            tokens: number(inclusion.included.tokens),
-            budget: number(inclusion.included.budget),
-          })}{' '}
-          <Link href={routes.chat.to(inclusion.conversation)}>{t('library.openConversation')}</Link>
-          <ResourceReasons
-            list={[
-              ...inclusion.included.included.map(({ server, uri, because }) => ({
-                server,
-                uri,
-                reason: because ?? untrusted(''),
-              })),
-              ...inclusion.included.left,
-            ]}
-          />
-        </Note>
-      )}
+      {result !== undefined && <AttachNote {...result} />}
+      {inclusion !== undefined && <InclusionNote {...inclusion} />}
     </section>
+  )
+}
+
+/** What was attached, and why other resources were not. */
+function AttachNote({
+  conversation,
+  attached: { attached, failed, withheld, tokens },
+}: {
+  conversation: string
+  attached: FromHost<AttachResult>
+}): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  return (
+    <Note tone={failed.length > 0 ? 'warn' : 'ok'} live>
+      {t('library.attached', { count: attached.length, tokens: number(tokens) })}{' '}
+      <Link href={routes.chat.to(conversation)}>{t('library.openConversation')}</Link>
+      <ResourceReasons list={[...failed, ...withheld]} />
+    </Note>
+  )
+}
+
+/** What goes along automatically with the next message, and why. */
+function InclusionNote({
+  conversation,
+  included: { included, left, tokens, budget },
+}: {
+  conversation: string
+  included: FromHost<Inclusion>
+}): ReactNode {
+  const t = useText()
+  const { number } = useFormat()
+  const reasons = included.map(({ server, uri, because }) => ({
+    server,
+    uri,
+    reason: because ?? untrusted(''),
+  }))
+  return (
+    <Note tone="info" live>
+      {t('library.included', {
+        count: included.length,
+        tokens: number(tokens),
+        budget: number(budget),
+      })}{' '}
+      <Link href={routes.chat.to(conversation)}>{t('library.openConversation')}</Link>
+      <ResourceReasons list={[...reasons, ...left]} />
+    </Note>
   )
 }
 
@@ -158,11 +157,7 @@ const maxReasons = 50
 function ResourceReasons({
   list,
 }: {
-  list: readonly {
-    server: string
-    uri: Parameters<typeof plainText>[0]
-    reason: Parameters<typeof plainText>[0]
-  }[]
+  list: readonly { server: string; uri: UntrustedText; reason: UntrustedText }[]
 }): ReactNode {
   const t = useText()
   if (list.length === 0) return null

@@ -4,6 +4,7 @@ import { ChevronDown, ChevronRight, Folder, Server } from 'lucide-react'
 import {
   type KeyboardEvent,
   type ReactNode,
+  type RefObject,
   useCallback,
   useEffect,
   useId,
@@ -39,9 +40,10 @@ export function TreeView({
   const id = useId()
   const { client } = useHost()
   const scroller = useRef<HTMLDivElement>(null)
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const [activeIndex, setActiveIndex] = useState(0)
   const { children, read } = useChildren()
+  const { open, toggle, toReveal } = useOpenFolders(shown, read)
+  const shownKey = shown && leafKey(shown)
   const rows = useMemo(
     () => (matches === undefined ? rowsOf(children, open) : matches.map(matchRow)),
     [matches, children, open],
@@ -60,33 +62,13 @@ export function TreeView({
       if (row?.kind === 'gap') read(row.path, row.index)
     }
   }, [items, rows, read])
-  // An address of a resource opens the folders that lead to it.
-  const toReveal = useRef<string>(undefined)
-  const shownKey = shown && leafKey(shown)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only another resource opens its folders
-  useEffect(() => {
-    if (shown === undefined) return
-    const folders = foldersOf(shown)
-    setOpen((before) => new Set([...before, ...folders.map(keyOf)]))
-    for (const folder of folders) read(folder, 0)
-    toReveal.current = shownKey
-  }, [shownKey])
   const revealed = rows.findIndex(({ key }) => key === toReveal.current)
   useEffect(() => {
     if (revealed === -1) return
     toReveal.current = undefined
     setActiveIndex(revealed)
     virtual.scrollToIndex(revealed)
-  }, [revealed, virtual])
-  const toggle = (row: TreeRow): void => {
-    if (row.kind !== 'folder') return
-    const next = new Set(open)
-    if (!next.delete(row.key)) {
-      next.add(row.key)
-      read(row.path, 0)
-    }
-    setOpen(next)
-  }
+  }, [revealed, virtual, toReveal])
   const toggleChoice = async (row: TreeRow): Promise<void> => {
     if (row.kind === 'leaf' && row.leaf.isTemplate !== true && row.leaf.isForPersonOnly !== true)
       onChoose([row.leaf], !chosen.has(row.key))
@@ -257,6 +239,41 @@ function useChildren(): {
     })
   }, [read, queries])
   return { children, read }
+}
+
+/**
+ * The open folders by the key of their row. Those that lead to the shown resource are opened; `toReveal` is its key until it is in
+ * view.
+ */
+function useOpenFolders(
+  shown: Pick<LibraryLeaf, 'server' | 'uri'> | undefined,
+  read: (path: readonly string[], index: number) => void,
+): {
+  open: ReadonlySet<string>
+  toggle: (row: TreeRow) => void
+  toReveal: RefObject<string | undefined>
+} {
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const toReveal = useRef<string>(undefined)
+  const key = shown && leafKey(shown)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only another resource opens its folders
+  useEffect(() => {
+    if (shown === undefined) return
+    const folders = foldersOf(shown)
+    setOpen((before) => new Set([...before, ...folders.map(keyOf)]))
+    for (const folder of folders) read(folder, 0)
+    toReveal.current = key
+  }, [key])
+  const toggle = (row: TreeRow): void => {
+    if (row.kind !== 'folder') return
+    const next = new Set(open)
+    if (!next.delete(row.key)) {
+      next.add(row.key)
+      read(row.path, 0)
+    }
+    setOpen(next)
+  }
+  return { open, toggle, toReveal }
 }
 
 function Row({

@@ -2,6 +2,7 @@ import { type ReactNode, useId, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Author } from '../text/author.tsx'
+import { isRecord } from '../text/pieces.ts'
 import { HostText, SafeText } from '../text/safe-text.tsx'
 import { plainText, untrusted } from '../text/untrusted-text.ts'
 import screen from '../ui/screen.module.css'
@@ -93,8 +94,7 @@ export function Explain(): ReactNode {
 function objectIn(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    return Object.fromEntries(Object.entries(value))
+    return isRecord(value) ? value : undefined
   } catch {
     return undefined
   }

@@ -1,7 +1,7 @@
 import type { PolicyRule } from '@jackfield/host/browser'
 import { type ReactNode, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
-import { ChangeReview, FileLocation, useChange } from '../config/change.tsx'
+import { type Change, ChangeReview, FileLocation, useChange } from '../config/change.tsx'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
@@ -49,17 +49,21 @@ export default function Permissions({ view: viewName }: { view?: string }): Reac
   )
 }
 
-type RuleLocation = { file: string; index: number; line?: number }
+interface RuleLocation {
+  readonly file: string
+  readonly index: number
+  readonly line?: number
+}
 
 function Rules(): ReactNode {
   const t = useText()
-  const { number } = useFormat()
   const rules = useRead('policy.rules', {}).data
   const config = useRead('config.view', {})
   const hits = useRead('policy.hits', {}).data
   /** The author of the rule that is edited; empty for a new one. */
   const [edited, setEdited] = useState<string>()
-  const change = useChange(() => setEdited(undefined))
+  const close = (): void => setEdited(undefined)
+  const change = useChange(close)
   if (rules === undefined) return null
   const locations = new Map(
     (config.data?.rules ?? []).map((configured) => [
@@ -85,7 +89,9 @@ function Rules(): ReactNode {
         )}
       </div>
       {edited === '' && (
-        <RuleEditor key="new" first={emptyRule} change={change} onClose={() => setEdited(undefined)} />
+        <RuleEditor label={t('permissions.add')} first={emptyRule} change={change}>
+          {(rule) => <EditActions rule={rule} change={change} onClose={close} />}
+        </RuleEditor>
       )}
       {rules.rules.length === 0 && edited !== '' ? (
         <Empty title={t('permissions.noRules')}>
@@ -105,74 +111,30 @@ function Rules(): ReactNode {
             {rules.rules.map((rule) => {
               const author = rule.author === undefined ? '' : plainText(rule.author)
               const location = locations.get(author)
+              const isEdited = edited !== '' && edited === author
               return (
                 <li key={`${rule.id} ${author}`}>
-                  <div
-                    className={style.rule}
-                    aria-current={(edited !== '' && edited === author) || undefined}
-                  >
-                    <VerdictLamp verdict={rule.verdict} />
-                    <span className={style.what}>
-                      <SafeText
-                        text={rule.server === undefined ? untrusted('*') : untrusted(rule.server)}
-                        inline
-                      />{' '}
-                      <SafeText text={rule.tool ?? untrusted('*')} maxCharacters={120} inline />
-                    </span>
-                    <span className={style.conditionsCell}>
-                      <Conditions rule={rule} />
-                    </span>
-                    <span className={style.placeCell}>
-                      {location === undefined ? (
-                        <Author text={rule.author ?? untrusted('')} />
-                      ) : (
-                        <FileLocation file={location.file} line={location.line} />
-                      )}
-                    </span>
-                    <span
-                      className={style.hits}
-                      title={t('permissions.hitsMean')}
-                      data-label={t('permissions.hits')}
-                    >
-                      {number(hitsOf(rule))}
-                    </span>
-                    <span className={style.acts}>
-                      <Link
-                        className={screen.button ?? ''}
-                        href={routes.permissionTry.to(ruleOf(draftOf(plain<PolicyRule>(rule))) ?? {})}
-                      >
-                        {t('permissions.try')}
-                      </Link>
-                      {location !== undefined && (
-                        <>
-                          <Button
-                            small
-                            data-act="edit"
-                            onClick={() => setEdited(edited === author ? undefined : author)}
-                          >
-                            {t('permissions.edit')}
-                          </Button>
-                          <Button
-                            small
-                            data-act="remove"
-                            onClick={() => {
-                              setEdited(author)
-                              void change.plan({ kind: 'rule', at: referenceOf(location), rule: null })
-                            }}
-                          >
-                            {t('permissions.remove')}
-                          </Button>
-                        </>
-                      )}
-                    </span>
-                  </div>
-                  {edited !== '' && edited === author && location !== undefined && (
+                  <RuleRow
+                    rule={rule}
+                    location={location}
+                    hits={hitsOf(rule)}
+                    isEdited={isEdited}
+                    onEdit={() => setEdited(edited === author ? undefined : author)}
+                    onRemove={(at) => {
+                      setEdited(author)
+                      void change.plan({ kind: 'rule', at, rule: null })
+                    }}
+                  />
+                  {isEdited && location !== undefined && (
                     <RuleEditor
+                      label={t('permissions.edit')}
                       first={draftOf(plain<PolicyRule>(rule))}
-                      location={location}
                       change={change}
-                      onClose={() => setEdited(undefined)}
-                    />
+                    >
+                      {(edited) => (
+                        <EditActions rule={edited} location={location} change={change} onClose={close} />
+                      )}
+                    </RuleEditor>
                   )}
                 </li>
               )
@@ -187,26 +149,88 @@ function Rules(): ReactNode {
 const isSame = (first: unknown, second: unknown): boolean => first === second
 const referenceOf = ({ file, index }: RuleLocation): { file: string; index: number } => ({ file, index })
 
-/** Edits a rule: its fields, a preview of its decisions, and the resulting change of the file. */
-function RuleEditor({
-  first,
+/** One rule in the order in which they are tried. Only rules of files can be edited and removed. */
+function RuleRow({
+  rule,
   location,
-  change,
-  onClose,
+  hits,
+  isEdited,
+  onEdit,
+  onRemove,
 }: {
-  first: DraftRule
-  location?: RuleLocation
-  change: ReturnType<typeof useChange>
-  onClose: () => void
+  rule: Rule
+  location: RuleLocation | undefined
+  hits: number
+  isEdited: boolean
+  onEdit: () => void
+  onRemove: (at: ReturnType<typeof referenceOf>) => void
 }): ReactNode {
   const t = useText()
-  const [draft, setDraft] = useState(first)
-  const rule = ruleOf(draft)
+  const { number } = useFormat()
   return (
-    <section
-      className={style.editor}
-      aria-label={t(location === undefined ? 'permissions.add' : 'permissions.edit')}
-    >
+    <div className={style.rule} aria-current={isEdited || undefined}>
+      <VerdictLamp verdict={rule.verdict} />
+      <span className={style.what}>
+        <SafeText text={untrusted(rule.server ?? '*')} inline />{' '}
+        <SafeText text={rule.tool ?? untrusted('*')} maxCharacters={120} inline />
+      </span>
+      <span className={style.conditionsCell}>
+        <Conditions rule={rule} />
+      </span>
+      <span className={style.placeCell}>
+        {location === undefined ? (
+          <Author text={rule.author ?? untrusted('')} />
+        ) : (
+          <FileLocation file={location.file} line={location.line} />
+        )}
+      </span>
+      <span className={style.hits} title={t('permissions.hitsMean')} data-label={t('permissions.hits')}>
+        {number(hits)}
+      </span>
+      <span className={style.acts}>
+        <Link
+          className={screen.button ?? ''}
+          href={routes.permissionTry.to(ruleOf(draftOf(plain<PolicyRule>(rule))) ?? {})}
+        >
+          {t('permissions.try')}
+        </Link>
+        {location !== undefined && (
+          <>
+            <Button small data-act="edit" onClick={onEdit}>
+              {t('permissions.edit')}
+            </Button>
+            <Button small data-act="remove" onClick={() => onRemove(referenceOf(location))}>
+              {t('permissions.remove')}
+            </Button>
+          </>
+        )}
+      </span>
+    </div>
+  )
+}
+
+type EditedRule = ReturnType<typeof ruleOf>
+
+/**
+ * Edits a rule: its fields, a preview of its decisions, and the resulting change of the file. `children`: the buttons that plan the
+ * change; the rule is undefined while it is invalid.
+ */
+function RuleEditor({
+  label,
+  first,
+  change,
+  showsCalls = false,
+  children,
+}: {
+  label: string
+  first: DraftRule
+  change: Change
+  showsCalls?: boolean
+  children: (rule: EditedRule) => ReactNode
+}): ReactNode {
+  const [draft, setDraft] = useState(first)
+  return (
+    <section className={style.editor} aria-label={label}>
       <RuleForm
         draft={draft}
         onChange={(next) => {
@@ -214,36 +238,52 @@ function RuleEditor({
           change.cancel()
         }}
       />
-      <Preview draft={draft} />
-      {change.planned === undefined && (
-        <div className={screen.bar}>
-          <Button
-            look="primary"
-            data-act="review"
-            isOff={rule === undefined || change.isRunning}
-            onClick={() =>
-              rule !== undefined &&
-              void change.plan({
-                kind: 'rule',
-                rule,
-                ...(location !== undefined && { at: referenceOf(location) }),
-              })
-            }
-          >
-            {t('change.review')}
-          </Button>
-          <Button
-            onClick={() => {
-              change.cancel()
-              onClose()
-            }}
-          >
-            {t('change.cancel')}
-          </Button>
-        </div>
-      )}
+      <Preview draft={draft} isOpen={showsCalls} />
+      {change.planned === undefined && children(ruleOf(draft))}
       <ChangeReview change={change} />
     </section>
+  )
+}
+
+/** Reviews the change, or cancels the editing. `location`: of the rule that is replaced. */
+function EditActions({
+  rule,
+  location,
+  change,
+  onClose,
+}: {
+  rule: EditedRule
+  location?: RuleLocation
+  change: Change
+  onClose: () => void
+}): ReactNode {
+  const t = useText()
+  return (
+    <div className={screen.bar}>
+      <Button
+        look="primary"
+        data-act="review"
+        isOff={rule === undefined || change.isRunning}
+        onClick={() =>
+          rule !== undefined &&
+          void change.plan({
+            kind: 'rule',
+            rule,
+            ...(location !== undefined && { at: referenceOf(location) }),
+          })
+        }
+      >
+        {t('change.review')}
+      </Button>
+      <Button
+        onClick={() => {
+          change.cancel()
+          onClose()
+        }}
+      >
+        {t('change.cancel')}
+      </Button>
+    </div>
   )
 }
 
@@ -251,37 +291,29 @@ function RuleEditor({
 function TryRule(): ReactNode {
   const t = useText()
   const search = useSearch()
+  const [first] = useState(() => draftFromSearch(search))
   const [, navigate] = useLocation()
-  const [draft, setDraft] = useState(() => draftFromSearch(search))
   const change = useChange(() => navigate(routes.permission.to('rules')))
   const isChangeable = useRead('config.view', {}).data !== undefined
-  const rule = ruleOf(draft)
   return (
     <>
       <p className={screen.muted}>{t('permissions.tryMeans')}</p>
-      <section className={style.editor} aria-label={t('permissions.view.try')}>
-        <RuleForm
-          draft={draft}
-          onChange={(next) => {
-            setDraft(next)
-            change.cancel()
-          }}
-        />
-        <Preview draft={draft} isOpen />
-        {change.planned === undefined && isChangeable && (
-          <div className={screen.bar}>
-            <Button
-              look="primary"
-              data-act="review"
-              isOff={rule === undefined || change.isRunning}
-              onClick={() => rule !== undefined && void change.plan({ kind: 'rule', rule })}
-            >
-              {t('permissions.addThis')}
-            </Button>
-          </div>
-        )}
-        <ChangeReview change={change} />
-      </section>
+      <RuleEditor label={t('permissions.view.try')} first={first} change={change} showsCalls>
+        {(rule) =>
+          isChangeable && (
+            <div className={screen.bar}>
+              <Button
+                look="primary"
+                data-act="review"
+                isOff={rule === undefined || change.isRunning}
+                onClick={() => rule !== undefined && void change.plan({ kind: 'rule', rule })}
+              >
+                {t('permissions.addThis')}
+              </Button>
+            </div>
+          )
+        }
+      </RuleEditor>
     </>
   )
 }

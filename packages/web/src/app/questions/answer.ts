@@ -1,7 +1,7 @@
 import type { HostAnswers, QuestionKind } from '@jackfield/host/browser'
 import type { InboxRow } from '@jackfield/host/client'
 import { useCallback, useState } from 'react'
-import { useHost } from '../data/host.tsx'
+import { asError, useHost } from '../data/host.tsx'
 import type { FromHost } from '../text/untrusted-text.ts'
 
 export type Row = FromHost<InboxRow>
@@ -34,7 +34,7 @@ export function useAnswer<K extends QuestionKind>({ id, digest }: Row): Answerin
         .then(
           () => {},
           (reason: unknown) => {
-            const error = reason instanceof Error ? reason : new Error(String(reason))
+            const error = asError(reason)
             setSent({ state: abort.signal.aborted ? 'unknown' : 'open', digest, error })
           },
         )
@@ -79,3 +79,11 @@ export function useDraft<T>(
 }
 
 export const isText = (value: unknown): value is string => typeof value === 'string'
+
+/** A set with or without an item, as its checkbox says. */
+export function toggleIn<T>(set: ReadonlySet<T>, item: T, isOn: boolean): ReadonlySet<T> {
+  const next = new Set(set)
+  if (isOn) next.add(item)
+  else next.delete(item)
+  return next
+}

@@ -2,13 +2,14 @@ import type { AppFile, AppVersion, AppWish } from '@jackfield/host/browser'
 import type { AppPermission } from '@jackfield/sdk/extensions/ui'
 import { type ReactNode, useState } from 'react'
 import { useFormat, useText } from '../i18n/i18n.ts'
+import { Findings } from '../text/findings.tsx'
 import { Diff, SafeText, SafeTextBox } from '../text/safe-text.tsx'
 import { plain, untrusted } from '../text/untrusted-text.ts'
 import { Note } from '../ui/ui.tsx'
-import { type QuestionOf, type Row, useAnswer } from './answer.ts'
-import { DecisionButton } from './armed.tsx'
-import { Card, Findings } from './card.tsx'
-import { Address } from './elicitation.tsx'
+import { Address } from './address.tsx'
+import { type QuestionOf, type Row, toggleIn, useAnswer } from './answer.ts'
+import { DecisionButton, DenyButton } from './armed.tsx'
+import { Card } from './card.tsx'
 import style from './questions.module.css'
 
 type PageRequest = Extract<AppWish, { kind: 'page' }>
@@ -45,9 +46,9 @@ export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app
         </>
       }
       deny={
-        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
-          {t(kind === 'page' ? 'app.page.block' : 'act.deny')}
-        </DecisionButton>
+        <DenyButton onDeny={() => answering.send({ verdict: 'deny' })}>
+          {kind === 'page' ? t('app.page.block') : undefined}
+        </DenyButton>
       }
       allow={
         <DecisionButton look="primary" onDecide={allow} data-act="allow">
@@ -63,12 +64,7 @@ export function AppCard({ row, question }: { row: Row; question: QuestionOf<'app
               type="checkbox"
               checked={granted.has(name)}
               disabled={row.state !== 'open'}
-              onChange={({ target }) => {
-                const next = new Set(granted)
-                if (target.checked) next.add(name)
-                else next.delete(name)
-                setGranted(next)
-              }}
+              onChange={({ target }) => setGranted(toggleIn(granted, name, target.checked))}
             />{' '}
             {t(`app.permission.${name}`)}
           </label>

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react'
 import { useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
 import { Author } from '../text/author.tsx'
+import { Findings } from '../text/findings.tsx'
 import { changedValues, leavesOf } from '../text/pieces.ts'
 import { ExactJson, HostText, SafeText } from '../text/safe-text.tsx'
 import { plain, plainText } from '../text/untrusted-text.ts'
@@ -10,14 +11,14 @@ import { Button, Field, Key, Note, uiStyle, Views } from '../ui/ui.tsx'
 import { type Answering, isText, type QuestionOf, type Row, useAnswer, useDraft } from './answer.ts'
 import { ArgumentEditor, ArgumentTable, ChangeTable, readArguments, Unreadable } from './arguments.tsx'
 import { DecisionButton } from './armed.tsx'
-import { Card, Findings } from './card.tsx'
-import { useUnreadable } from './json-text.ts'
+import { Card } from './card.tsx'
+import { type ReportUnreadable, useUnreadable } from './json-text.ts'
 import { lastCallOf } from './last-call.ts'
 import style from './questions.module.css'
 import { ruleKind } from './rule-kind.ts'
 
 type View = 'whole' | 'changed' | 'exact'
-type Panel = 'edit' | 'deny' | 'respond' | 'remember' | undefined
+type Panel = 'edit' | 'deny' | 'respond' | 'remember'
 const longText = 65_536
 
 /** Asks whether to allow a call; its arguments can be edited. */
@@ -48,6 +49,7 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
     answering.send({ verdict: 'allow', ...(isEdited && { arguments: args }), ...extra })
   }
   const hints = hintsOf(tool.annotations)
+  const panels = { panel, onPanel: setPanel }
   return (
     <Card
       row={row}
@@ -57,44 +59,26 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
       answering={answering}
       version={edited}
       deny={
-        <Button
-          onClick={() => setPanel(panel === 'deny' ? undefined : 'deny')}
-          data-act="deny"
-          aria-expanded={panel === 'deny'}
-        >
+        <PanelButton name="deny" {...panels}>
           {t('act.deny')}
-        </Button>
+        </PanelButton>
       }
       more={
         <>
-          <Button
-            look="quiet"
-            onClick={() => setPanel(panel === 'respond' ? undefined : 'respond')}
-            data-act="respond"
-            aria-expanded={panel === 'respond'}
-          >
+          <PanelButton name="respond" look="quiet" {...panels}>
             {t('act.respond')}
-          </Button>
-          <Button
-            look="quiet"
-            onClick={() => setPanel(panel === 'edit' ? undefined : 'edit')}
-            data-act="edit"
-            aria-expanded={panel === 'edit'}
-          >
+          </PanelButton>
+          <PanelButton name="edit" look="quiet" {...panels}>
             {t('act.edit')}
-          </Button>
+          </PanelButton>
         </>
       }
       allow={
         <>
           {remember.length > 0 && (
-            <Button
-              onClick={() => setPanel(panel === 'remember' ? undefined : 'remember')}
-              data-act="remember"
-              aria-expanded={panel === 'remember'}
-            >
+            <PanelButton name="remember" {...panels}>
               {t('act.allowFor')}
-            </Button>
+            </PanelButton>
           )}
           <DecisionButton
             look="primary"
@@ -110,28 +94,21 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
         panel !== undefined && (
           <div className={style.panel}>
             {panel === 'edit' && (
-              <>
-                <ArgumentEditor
-                  schema={tool.inputSchema}
-                  text={edited}
-                  onChange={setEdited}
-                  report={report}
-                />
-                <Unreadable fields={unreadable} />
-                {isEdited && (
-                  <div className={style.row}>
-                    <Button
-                      small
-                      onClick={() => {
+              <EditPanel
+                schema={tool.inputSchema}
+                text={edited}
+                unreadable={unreadable}
+                report={report}
+                onChange={setEdited}
+                onUndo={
+                  isEdited
+                    ? () => {
                         setEdited(original)
                         forgetEdited()
-                      }}
-                    >
-                      {t('act.undoEdit')}
-                    </Button>
-                  </div>
-                )}
-              </>
+                      }
+                    : undefined
+                }
+              />
             )}
             {panel === 'deny' && (
               <DenyPanel answering={answering} scopes={remember} reason={reason} onReason={setReason} />
@@ -171,6 +148,65 @@ export function ApprovalCard({ row, question }: { row: Row; question: QuestionOf
         </p>
       )}
     </Card>
+  )
+}
+
+/** A button that opens a panel of the card, or closes it. */
+function PanelButton({
+  name,
+  panel,
+  onPanel,
+  look,
+  children,
+}: {
+  name: Panel
+  panel: Panel | undefined
+  onPanel: (panel: Panel | undefined) => void
+  look?: 'quiet'
+  children: ReactNode
+}): ReactNode {
+  const isOpen = panel === name
+  return (
+    <Button
+      look={look}
+      onClick={() => onPanel(isOpen ? undefined : name)}
+      data-act={name}
+      aria-expanded={isOpen}
+    >
+      {children}
+    </Button>
+  )
+}
+
+/** Edits the arguments that are sent. `onUndo`: restores the original ones; undefined while they are unchanged. */
+function EditPanel({
+  schema,
+  text,
+  unreadable,
+  report,
+  onChange,
+  onUndo,
+}: {
+  schema: unknown
+  text: string
+  unreadable: readonly string[]
+  report: ReportUnreadable
+  onChange: (text: string) => void
+  onUndo: (() => void) | undefined
+}): ReactNode {
+  const t = useText()
+  return (
+    <>
+      <ArgumentEditor schema={schema} text={text} onChange={onChange} report={report} />
+      <Unreadable fields={unreadable} />
+      {onUndo !== undefined && (
+        <div className={style.row}>
+          <Button small onClick={onUndo}>
+            {t('act.undoEdit')}
+          </Button>
+        </div>
+      )}
+    </>
   )
 }
 

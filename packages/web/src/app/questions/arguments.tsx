@@ -1,7 +1,7 @@
 import { makeVisible } from '@jackfield/host/browser'
-import { type ReactNode, useId, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { rich, useText } from '../i18n/i18n.ts'
-import { leavesOf, type ValueChange } from '../text/pieces.ts'
+import { isRecord, leavesOf, type ValueChange } from '../text/pieces.ts'
 import { Diff, SafeText, Value } from '../text/safe-text.tsx'
 import { untrusted } from '../text/untrusted-text.ts'
 import { Field, Note, ScrollBox, uiStyle, Views } from '../ui/ui.tsx'
@@ -77,9 +77,6 @@ interface Property {
   readonly required: boolean
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 function propertiesOf(schema: unknown): Property[] {
   if (!isRecord(schema) || !isRecord(schema['properties'])) return []
   const required: readonly unknown[] = Array.isArray(schema['required']) ? schema['required'] : []
@@ -100,6 +97,12 @@ export function readArguments(text: string): { value: Record<string, unknown> } 
   }
 }
 
+/** Why a text is not the JSON of arguments. */
+export function ArgumentsProblem({ problem }: { problem: string }): ReactNode {
+  const t = useText()
+  return problem === 'not-object' ? t('editor.notObject') : <SafeText text={untrusted(problem)} />
+}
+
 /** Edits arguments in a form of their schema or as JSON. Both edit the same text. */
 export function ArgumentEditor({
   schema,
@@ -117,7 +120,6 @@ export function ArgumentEditor({
   const read = readArguments(text)
   const canForm = properties.length > 0 && 'value' in read
   const [view, setView] = useState<'form' | 'json'>('form')
-  const id = useId()
   const shown = canForm ? view : 'json'
   return (
     <div className={style.sent}>
@@ -156,21 +158,12 @@ export function ArgumentEditor({
       ) : (
         <Field
           label={t('editor.json')}
-          problem={
-            'problem' in read ? (
-              read.problem === 'not-object' ? (
-                t('editor.notObject')
-              ) : (
-                <SafeText text={untrusted(read.problem)} />
-              )
-            ) : undefined
-          }
+          problem={'problem' in read ? <ArgumentsProblem problem={read.problem} /> : undefined}
         >
           {(ids) => (
             <textarea
               {...ids}
               className={`${uiStyle.input} ${uiStyle.mono}`}
-              id={ids.id || id}
               rows={Math.min(20, text.split('\n').length + 1)}
               spellCheck={false}
               value={text}

@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, type RefObject, useContext, useEffect, useRef, useState } from 'react'
+import { useText } from '../i18n/i18n.ts'
 import { Button } from '../ui/ui.tsx'
 
 /** Milliseconds for which a card has to be completely in view and unmoved before its buttons work. */
@@ -122,5 +123,15 @@ export function DecisionButton({
         if (isAllowed && isArmed && isStill()) onDecide()
       }}
     />
+  )
+}
+
+/** Denies a question once. Its text is *Deny* unless it has another. */
+export function DenyButton({ onDeny, children }: { onDeny: () => void; children?: ReactNode }): ReactNode {
+  const t = useText()
+  return (
+    <DecisionButton onDecide={onDeny} data-act="deny-once">
+      {children ?? t('act.deny')}
+    </DecisionButton>
   )
 }

@@ -6,7 +6,7 @@ import { routes } from '../routes.ts'
 import { ErrorNote } from '../text/fixes.tsx'
 import { HostText, SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
-import { plainText, type untrusted } from '../text/untrusted-text.ts'
+import { plainText } from '../text/untrusted-text.ts'
 import { Button, Note, ScrollBox } from '../ui/ui.tsx'
 import type { Answering, Row } from './answer.ts'
 import { ArmingProvider, useArming } from './armed.tsx'
@@ -178,24 +178,4 @@ function RememberedAnswer({ row, answeredAt }: { row: Row; answeredAt: string })
       )}
     </div>
   )
-}
-
-/** Findings to consider before answering, the most severe first. */
-export function Findings({
-  findings,
-}: {
-  findings:
-    | readonly {
-        readonly severity: 'notice' | 'warning' | 'danger'
-        readonly message: ReturnType<typeof untrusted>
-      }[]
-    | undefined
-}): ReactNode {
-  const tones = { notice: 'info', warning: 'warn', danger: 'danger' } as const
-  return findings?.map(({ severity, message }, n) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the findings of a question do not change
-    <Note key={n} tone={tones[severity]}>
-      <HostText text={message} />
-    </Note>
-  ))
 }

@@ -1,13 +1,14 @@
 import type { Root } from '@jackfield/sdk'
 import { type ReactNode, useState } from 'react'
 import { useText } from '../i18n/i18n.ts'
-import { Diff, HostText, SafeText } from '../text/safe-text.tsx'
+import { Findings } from '../text/findings.tsx'
+import { Diff, SafeText } from '../text/safe-text.tsx'
 import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Note } from '../ui/ui.tsx'
-import { type QuestionOf, type Row, useAnswer } from './answer.ts'
-import { DecisionButton } from './armed.tsx'
-import { Card, Findings } from './card.tsx'
-import { Address, canOpen } from './elicitation.tsx'
+import { Address, canOpen } from './address.tsx'
+import { type QuestionOf, type Row, toggleIn, useAnswer } from './answer.ts'
+import { DecisionButton, DenyButton } from './armed.tsx'
+import { Card } from './card.tsx'
 import style from './questions.module.css'
 
 /** Asks whether a server may see folders. */
@@ -23,11 +24,7 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
       title="roots.title"
       answering={answering}
       version={chosen.map(({ uri }) => uri).join(' ')}
-      deny={
-        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
-          {t('act.deny')}
-        </DecisionButton>
-      }
+      deny={<DenyButton onDeny={() => answering.send({ verdict: 'deny' })} />}
       allow={
         <DecisionButton
           look="primary"
@@ -48,12 +45,7 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
                 type="checkbox"
                 checked={!excluded.has(uri)}
                 disabled={row.state !== 'open'}
-                onChange={({ target }) => {
-                  const next = new Set(excluded)
-                  if (target.checked) next.delete(uri)
-                  else next.add(uri)
-                  setExcluded(next)
-                }}
+                onChange={({ target }) => setExcluded(toggleIn(excluded, uri, !target.checked))}
               />
               {name !== undefined && <SafeText text={untrusted(name)} inline />}
               <span className={style.address}>
@@ -66,20 +58,7 @@ export function RootsCard({ row, question }: { row: Row; question: QuestionOf<'r
                 <SafeText text={untrusted(preview.names.map(plainText).join(', '))} maxCharacters={300} />
               </span>
             )}
-            {preview?.findings.map(({ message, severity }) => (
-              <Note
-                key={plainText(message)}
-                tone={
-                  severity === 'danger' || severity === 'refused'
-                    ? 'danger'
-                    : severity === 'warning'
-                      ? 'warn'
-                      : 'info'
-                }
-              >
-                <HostText text={message} />
-              </Note>
-            ))}
+            <Findings findings={preview?.findings} />
           </label>
         )
       })}
@@ -98,11 +77,7 @@ export function StartCard({ row, question }: { row: Row; question: QuestionOf<'s
       title="start.title"
       answering={answering}
       facts={file !== undefined && <SafeText text={file} maxCharacters={300} inline />}
-      deny={
-        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
-          {t('act.deny')}
-        </DecisionButton>
-      }
+      deny={<DenyButton onDeny={() => answering.send({ verdict: 'deny' })} />}
       allow={
         <DecisionButton look="primary" onDecide={() => answering.send({ verdict: 'allow' })} data-act="allow">
           {t('start.allow')}
@@ -157,11 +132,7 @@ export function InstallationCard({
           )}
         </>
       }
-      deny={
-        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
-          {t('act.deny')}
-        </DecisionButton>
-      }
+      deny={<DenyButton onDeny={() => answering.send({ verdict: 'deny' })} />}
       allow={
         <DecisionButton look="primary" onDecide={() => answering.send({ verdict: 'allow' })} data-act="allow">
           {t(starts ? 'installation.allowAndStart' : 'installation.allow')}
@@ -270,11 +241,7 @@ export function LoginCard({ row, question }: { row: Row; question: QuestionOf<'l
       row={row}
       title="login.title"
       answering={answering}
-      deny={
-        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
-          {t('act.deny')}
-        </DecisionButton>
-      }
+      deny={<DenyButton onDeny={() => answering.send({ verdict: 'deny' })} />}
       allow={
         <DecisionButton
           look="primary"

@@ -4,7 +4,7 @@ import { SafeText } from '../text/safe-text.tsx'
 import { plainText, untrusted } from '../text/untrusted-text.ts'
 import { Field, uiStyle } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
-import { DecisionButton } from './armed.tsx'
+import { DecisionButton, DenyButton } from './armed.tsx'
 import { Card } from './card.tsx'
 
 /** Asks for a value that a server needs before it starts. It is kept in this input only until it is sent. */
@@ -19,11 +19,7 @@ export function InputCard({ row, question }: { row: Row; question: QuestionOf<'i
       row={row}
       title="input.title"
       answering={answering}
-      deny={
-        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
-          {t('act.deny')}
-        </DecisionButton>
-      }
+      deny={<DenyButton onDeny={() => answering.send({ verdict: 'deny' })} />}
       allow={
         <DecisionButton
           look="primary"

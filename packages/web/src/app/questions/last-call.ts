@@ -1,4 +1,5 @@
 import type { Activity } from '@jackfield/host/browser'
+import { isRecord } from '../text/pieces.ts'
 
 export interface LastCall {
   readonly activity: number
@@ -17,7 +18,6 @@ export function lastCallOf(rows: readonly Activity[], tool: string, before: stri
       detail['tool'] === tool,
   )
   const args = lastCall?.detail['arguments']
-  if (lastCall === undefined || typeof args !== 'object' || args === null || Array.isArray(args))
-    return undefined
-  return { activity: lastCall.id, at: lastCall.at, arguments: Object.fromEntries(Object.entries(args)) }
+  if (lastCall === undefined || !isRecord(args)) return undefined
+  return { activity: lastCall.id, at: lastCall.at, arguments: args }
 }

@@ -5,12 +5,16 @@ import type { Row } from './answer.ts'
 import { AppCard } from './app.tsx'
 import { ApprovalCard } from './approval.tsx'
 import { DriftCard, InstallationCard, LoginCard, RootsCard, StartCard } from './consent.tsx'
-import { ElicitationCard } from './elicitation.tsx'
 import { InputCard } from './input.tsx'
 
+const loadElicitation = (): Promise<typeof import('./elicitation.tsx')> => import('./elicitation.tsx')
+const ElicitationCard = loaded(loadElicitation)
 const ResultCard = loaded(() => import('./result.tsx'))
 const SamplingRequestCard = loaded(() => import('./sampling-request.tsx'))
 const SamplingResultCard = loaded(() => import('./sampling-result.tsx'))
+
+// A question has to be shown also while the host restarts, when nothing can be loaded.
+addEventListener('load', () => void loadElicitation().catch(() => {}))
 
 /** One question, the same in its conversation, in the dock and in the inbox. */
 export function QuestionCard({ row }: { row: Row }): ReactNode {

@@ -8,7 +8,7 @@ import { Tokens } from '../text/tokens.tsx'
 import { plain } from '../text/untrusted-text.ts'
 import type { QuestionOf, Row } from './answer.ts'
 import { useAnswer } from './answer.ts'
-import { DecisionButton } from './armed.tsx'
+import { DecisionButton, DenyButton } from './armed.tsx'
 import { Card } from './card.tsx'
 import { JsonEditor, useJsonDraft } from './json-draft.tsx'
 import style from './questions.module.css'
@@ -37,9 +37,7 @@ export default function ResultCard({
       version={draft.text}
       facts={<span>{t('result.rule', { rule: question.decision.rule })}</span>}
       deny={
-        <DecisionButton onDecide={() => answering.send({ verdict: 'deny' })} data-act="deny-once">
-          {t('result.withhold')}
-        </DecisionButton>
+        <DenyButton onDeny={() => answering.send({ verdict: 'deny' })}>{t('result.withhold')}</DenyButton>
       }
       allow={
         <DecisionButton

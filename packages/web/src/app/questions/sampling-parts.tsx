@@ -17,15 +17,6 @@ export type Scope = 'conversation' | 'always'
 export const isMessage = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'role' in value && 'content' in value
 
-export function Deny({ onDeny }: { onDeny: () => void }): ReactNode {
-  const t = useText()
-  return (
-    <DecisionButton onDecide={onDeny} data-act="deny-once">
-      {t('act.deny')}
-    </DecisionButton>
-  )
-}
-
 export function Problem({ text }: { text: ReturnType<typeof untrusted> | undefined }): ReactNode {
   if (text === undefined) return null
   return (

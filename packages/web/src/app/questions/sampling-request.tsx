@@ -6,21 +6,11 @@ import { HostText, SafeText, SafeTextBox } from '../text/safe-text.tsx'
 import { plain, plainText, untrusted } from '../text/untrusted-text.ts'
 import { Field, Note, uiStyle } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
-import { DecisionButton } from './armed.tsx'
+import { DecisionButton, DenyButton } from './armed.tsx'
 import { Card } from './card.tsx'
 import { type JsonDraft, JsonEditor, useJsonDraft } from './json-draft.tsx'
 import style from './questions.module.css'
-import {
-  Asked,
-  Budget,
-  Deny,
-  isMessage,
-  nameOf,
-  Pass,
-  PassButton,
-  Problem,
-  type Scope,
-} from './sampling-parts.tsx'
+import { Asked, Budget, isMessage, nameOf, Pass, PassButton, Problem, type Scope } from './sampling-parts.tsx'
 import { DraftActions, EditedContent, EditedText, Side, TwoSides } from './two-sides.tsx'
 
 const isParams = ({ messages, maxTokens, systemPrompt }: Readonly<Record<string, unknown>>): boolean =>
@@ -62,7 +52,7 @@ export default function SamplingRequestCard({
       title="sampling.title"
       answering={answering}
       version={`${draft.text} ${model} ${texts.join(' ')}`}
-      deny={<Deny onDeny={() => answering.send({ verdict: 'deny' })} />}
+      deny={<DenyButton onDeny={() => answering.send({ verdict: 'deny' })} />}
       allow={
         <>
           <PassButton isOpen={isPassing} onToggle={() => setPassing(!isPassing)} />

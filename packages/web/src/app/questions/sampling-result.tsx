@@ -7,21 +7,11 @@ import { Tokens } from '../text/tokens.tsx'
 import { type FromHost, plain, untrusted } from '../text/untrusted-text.ts'
 import { Button } from '../ui/ui.tsx'
 import { type QuestionOf, type Row, useAnswer } from './answer.ts'
-import { DecisionButton } from './armed.tsx'
+import { DecisionButton, DenyButton } from './armed.tsx'
 import { Card } from './card.tsx'
 import { type JsonDraft, JsonEditor, useJsonDraft } from './json-draft.tsx'
 import style from './questions.module.css'
-import {
-  Asked,
-  Budget,
-  Deny,
-  isMessage,
-  Pass,
-  PassButton,
-  Problem,
-  type Scope,
-  Term,
-} from './sampling-parts.tsx'
+import { Asked, Budget, isMessage, Pass, PassButton, Problem, type Scope, Term } from './sampling-parts.tsx'
 import { DraftActions, EditedContent, Side, TwoSides } from './two-sides.tsx'
 
 interface Candidate {
@@ -68,7 +58,7 @@ export default function SamplingResultCard({
       title="sampling.resultTitle"
       answering={answering}
       version={`${chosen} ${draft.text}`}
-      deny={<Deny onDeny={() => answering.send({ verdict: 'deny' })} />}
+      deny={<DenyButton onDeny={() => answering.send({ verdict: 'deny' })} />}
       more={
         choice.ranking.length > 1 ? (
           <Button

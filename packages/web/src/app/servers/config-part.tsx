@@ -75,7 +75,7 @@ export function ConfigPart({ server, row }: { server: string; row: ServerRow }):
 }
 
 /** The end of a path with the line: `…/trip/jackfield.json:12`. */
-export function placeOf(file: string, line: number | undefined): string {
+function placeOf(file: string, line: number | undefined): string {
   const parts = file.split('/')
   const short = parts.length > 4 ? `…/${parts.slice(-2).join('/')}` : file
   return line === undefined ? short : `${short}:${line}`

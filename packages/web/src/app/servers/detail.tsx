@@ -6,6 +6,7 @@ import { useAction, useHost, useRead, useTopic } from '../data/host.tsx'
 import { useFormat, useOutcome, useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
 import { ErrorNote, Fixes } from '../text/fixes.tsx'
+import { lineDiff } from '../text/line-diff.ts'
 import { HostText, SafeText } from '../text/safe-text.tsx'
 import { ServerBadge } from '../text/server-badge.tsx'
 import { Summary } from '../text/summary.tsx'
@@ -131,6 +132,12 @@ export function ServerDetail({ name, row }: { name: string; row: ServerRow }): R
   )
 }
 
+const signs = {
+  same: { sign: ' ', className: undefined },
+  removed: { sign: '-', className: uiStyle.danger },
+  added: { sign: '+', className: uiStyle.ok },
+} as const
+
 /** Switches a server on or off in its file, whose change is shown before it is written. */
 function Switching({
   server,
@@ -150,7 +157,7 @@ function Switching({
   })
   const error = plan.error ?? write.error
   const lines =
-    plan.data === undefined ? [] : changedLines(plainText(plan.data.before), plainText(plan.data.after))
+    plan.data === undefined ? [] : lineDiff(plainText(plan.data.before), plainText(plan.data.after), 2)
   return (
     <section className={style.change} aria-label={t('servers.switching')}>
       {plan.data !== undefined && (
@@ -159,12 +166,15 @@ function Switching({
             {t('servers.willWrite')} <SafeText text={plan.data.file} />
           </p>
           <pre>
-            {lines.map(([sign, line], n) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one change have no other identity
-              <div key={n} className={sign === '-' ? uiStyle.danger : sign === '+' ? uiStyle.ok : undefined}>
-                {sign} <SafeText text={untrusted(line)} maxCharacters={400} />
-              </div>
-            ))}
+            {lines.map(
+              (line, n) =>
+                line.kind !== 'skipped' && (
+                  // biome-ignore lint/suspicious/noArrayIndexKey: the lines of one change have no other identity
+                  <div key={n} className={signs[line.kind].className}>
+                    {signs[line.kind].sign} <SafeText text={untrusted(line.text)} maxCharacters={400} />
+                  </div>
+                ),
+            )}
           </pre>
         </>
       )}
@@ -185,30 +195,6 @@ function Switching({
       </div>
     </section>
   )
-}
-
-/** The lines that differ, with two lines of context. Assumes one contiguous change. */
-export function changedLines(before: string, after: string): [sign: ' ' | '-' | '+', line: string][] {
-  const [beforeLines, afterLines] = [before.split('\n'), after.split('\n')]
-  let from = 0
-  while (from < beforeLines.length && from < afterLines.length && beforeLines[from] === afterLines[from])
-    from += 1
-  let rest = 0
-  while (
-    rest < beforeLines.length - from &&
-    rest < afterLines.length - from &&
-    beforeLines.at(-1 - rest) === afterLines.at(-1 - rest)
-  )
-    rest += 1
-  const contextLines = 2
-  return [
-    ...beforeLines.slice(Math.max(0, from - contextLines), from).map((line) => [' ', line] as [' ', string]),
-    ...beforeLines.slice(from, beforeLines.length - rest).map((line) => ['-', line] as ['-', string]),
-    ...afterLines.slice(from, afterLines.length - rest).map((line) => ['+', line] as ['+', string]),
-    ...afterLines
-      .slice(afterLines.length - rest, afterLines.length - rest + contextLines)
-      .map((line) => [' ', line] as [' ', string]),
-  ]
 }
 
 const outcomes = {

@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react'
 import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useFormat, useText } from '../i18n/i18n.ts'
+import { Findings } from '../text/findings.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
 import { folderOf } from '../text/pieces.ts'
-import { HostText, SafeText } from '../text/safe-text.tsx'
+import { SafeText } from '../text/safe-text.tsx'
 import { plainText, untrusted } from '../text/untrusted-text.ts'
-import { Button, Note, uiStyle } from '../ui/ui.tsx'
+import { Button, uiStyle } from '../ui/ui.tsx'
 import style from './servers.module.css'
 
 /** The definitions of a server, compared with the accepted ones. */
@@ -34,14 +35,7 @@ export function TrustPart({ server }: { server: string }): ReactNode {
         {t('servers.trust')}{' '}
         <small>{t('servers.pinned', { pinned: pinned.length, all: listed.length })}</small>
       </h3>
-      {trust.findings.map(({ message, severity }) => (
-        <Note
-          key={plainText(message)}
-          tone={severity === 'danger' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}
-        >
-          <HostText text={message} />
-        </Note>
-      ))}
+      <Findings findings={trust.findings} />
       <ul className={style.items}>
         {changedItems.map(({ item, at: index }) => (
           <li key={`${item.what} ${plainText(item.name)}`}>

@@ -60,17 +60,14 @@ export default function Servers({ server }: { server?: string }): ReactNode {
             value={view}
             onChange={setView}
           />
-          <Link
-            className={`${uiStyle.button} ${uiStyle.small} ${style.add}`}
-            href={routes.setting.to('registry')}
-          >
+          <Link className={`${uiStyle.button} ${uiStyle.small}`} href={routes.setting.to('registry')}>
             {t('servers.add')}
           </Link>
         </div>
         {shown.length === 0 && <p className={style.none}>{t('servers.noneFits')}</p>}
         <ul className={`${screen.rows} ${style.list}`}>
           {shown.map(([name, row]) => (
-            <Row key={name} name={name} row={row} isHere={name === server} />
+            <Row key={name} name={name} row={row} isCurrent={name === server} />
           ))}
         </ul>
       </section>
@@ -122,7 +119,7 @@ function Loading(): ReactNode {
   )
 }
 
-function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: boolean }): ReactNode {
+function Row({ name, row, isCurrent }: { name: string; row: ServerRow; isCurrent: boolean }): ReactNode {
   const t = useText()
   const { age } = useFormat()
   const now = useNow(10_000)
@@ -133,7 +130,7 @@ function Row({ name, row, isHere }: { name: string; row: ServerRow; isHere: bool
   const reason = 'reason' in connection ? connection.reason : undefined
   const isQuiet = connection.state === 'ready' || connection.state === 'connecting'
   return (
-    <li className={style.row} aria-current={isHere || undefined}>
+    <li className={style.row} aria-current={isCurrent || undefined}>
       <ServerBadge name={name} />
       <Link href={routes.server.to(name)} className={style.name ?? ''}>
         <bdi>{name}</bdi>

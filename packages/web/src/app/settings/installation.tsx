@@ -1,10 +1,11 @@
 import type { ConfigPlan, ReviewedInstallation } from '@jackfield/host/browser'
-import { type ReactNode, useCallback, useDeferredValue, useMemo, useState } from 'react'
+import { type ReactNode, useDeferredValue, useMemo, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { PlanFacts } from '../config/change.tsx'
 import { useAction, useHost, useRead } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { routes } from '../routes.ts'
+import { Findings } from '../text/findings.tsx'
 import { ErrorNote } from '../text/fixes.tsx'
 import { HostText, SafeText } from '../text/safe-text.tsx'
 import { type FromHost, plain, plainText, untrusted } from '../text/untrusted-text.ts'
@@ -34,6 +35,65 @@ export function Installation({ published }: { published: string }): ReactNode {
   )
 }
 
+type Values = Readonly<Record<string, string>>
+
+interface EnteredValues {
+  readonly needs: readonly Need[]
+  /** What was entered for a need. */
+  inputOf(need: Need): string
+  /** Whether a need has its value in the secret store. */
+  isStored(need: Need): boolean
+  enter(need: Need, value: string): void
+  /** Required needs without a value. */
+  readonly missing: readonly Need[]
+  /** Values by the id of their need. Those of secrets are empty, since the file gets their names instead. */
+  readonly values: Values
+  /** The entered secrets by the id of their need. */
+  readonly secrets: Values
+  forgetSecrets(): void
+}
+
+/** The values that a server needs, as they are entered. */
+function useValues(review: FromHost<ReviewedInstallation>): EnteredValues {
+  const needs = plain<readonly Need[]>(review.needs)
+  const stored = useMemo(() => new Set(review.stored.map(plainText)), [review])
+  const [plainValues, setPlainValues] = useState<Values>(() =>
+    Object.fromEntries(
+      needs.flatMap(({ id, secret, default: value }) =>
+        secret === undefined && value !== undefined ? [[id, value]] : [],
+      ),
+    ),
+  )
+  // Values of secrets live only here, and go to the host with the installation alone.
+  const [secrets, setSecrets] = useState<Values>({})
+  const inputOf = ({ id, secret }: Need): string => (secret === undefined ? plainValues : secrets)[id] ?? ''
+  const isStored = ({ secret }: Need): boolean => secret !== undefined && stored.has(secret)
+  return {
+    needs,
+    inputOf,
+    isStored,
+    enter({ id, secret }, value) {
+      if (secret === undefined) setPlainValues({ ...plainValues, [id]: value })
+      else setSecrets({ ...secrets, [id]: value })
+    },
+    missing: needs.filter((need) => need.required && inputOf(need) === '' && !isStored(need)),
+    values: {
+      ...withoutEmpty(plainValues),
+      ...Object.fromEntries(
+        needs
+          .filter((need) => need.secret !== undefined && (inputOf(need) !== '' || isStored(need)))
+          .map(({ id }) => [id, '']),
+      ),
+    },
+    secrets: withoutEmpty(secrets),
+    forgetSecrets: () => setSecrets({}),
+  }
+}
+
+function withoutEmpty(values: Values): Values {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
+}
+
 function Review({
   review,
   onName,
@@ -44,145 +104,44 @@ function Review({
   const t = useText()
   const { client } = useHost()
   const [, navigate] = useLocation()
-  const needs = plain<readonly Need[]>(review.needs)
-  const stored = new Set(review.stored.map(plainText))
-  const [values, setValues] = useState<Readonly<Record<string, string>>>(() =>
-    Object.fromEntries(
-      needs.flatMap(({ id, secret, default: value }) =>
-        secret === undefined && value !== undefined ? [[id, value]] : [],
-      ),
-    ),
-  )
-  // Values of secrets live only here, and go to the host with the installation alone.
-  const [secrets, setSecrets] = useState<Readonly<Record<string, string>>>({})
-  const [called, setCalled] = useState(plainText(review.name))
-  const missing = needs.filter(({ id, secret, required }) =>
-    !required
-      ? false
-      : secret === undefined
-        ? (values[id] ?? '') === ''
-        : (secrets[id] ?? '') === '' && !stored.has(secret),
-  )
-  const enteredValues = useMemo(() => valuesOf(review, values, secrets), [review, values, secrets])
-  const later = useDeferredValue(JSON.stringify(enteredValues))
-  const isWhole = needs.every(
-    ({ id, secret, required }) => secret !== undefined || !required || (values[id] ?? '') !== '',
-  )
+  const entered = useValues(review)
+  const { needs, missing } = entered
+  const deferredValues = useDeferredValue(JSON.stringify(entered.values))
+  // Secrets are not in the file, so it can be shown without them.
+  const isWhole = missing.every(({ secret }) => secret !== undefined)
   const preview = useRead(
     'installs.preview',
-    { id: review.id, values: JSON.parse(later) },
+    { id: review.id, values: JSON.parse(deferredValues) },
     { enabled: isWhole && !review.isKnown },
   )
   const plan: FromHost<ConfigPlan> | undefined = isWhole ? preview.data : undefined
-  const install = useAction(
-    useCallback(async () => {
-      const server = await client.call('installs.install', {
-        id: review.id,
-        values: enteredValues,
-        secrets: Object.fromEntries(Object.entries(secrets).filter(([, value]) => value !== '')),
-        hash: plan?.hash === null || plan === undefined ? null : plainText(plan.hash),
-      })
-      setSecrets({})
-      navigate(routes.server.to(server))
-    }, [client, review.id, enteredValues, secrets, plan, navigate]),
-  )
+  const install = useAction(async () => {
+    const server = await client.call('installs.install', {
+      id: review.id,
+      values: entered.values,
+      secrets: entered.secrets,
+      hash: plan?.hash === null || plan === undefined ? null : plainText(plan.hash),
+    })
+    entered.forgetSecrets()
+    navigate(routes.server.to(server))
+  })
   const isReady = missing.length === 0 && plan !== undefined && !review.isKnown && !install.isRunning
   return (
     <>
-      <header className={style.reviewHead}>
-        <h3>
-          <SafeText text={review.published} inline />
-        </h3>
-        <p className={screen.muted}>
-          {review.version !== undefined && <SafeText text={review.version} inline />}
-          {review.publisher !== undefined && (
-            <>
-              {' · '}
-              {t('registry.by')} <SafeText text={review.publisher} inline />
-            </>
-          )}
-          {review.repository !== undefined && (
-            <>
-              {' · '}
-              <SafeText text={review.repository} maxCharacters={120} inline />
-            </>
-          )}
-        </p>
-        <p>
-          <SafeText text={review.description} maxCharacters={600} />
-        </p>
-      </header>
+      <PublishedServer review={review} />
       {review.status === untrusted('deprecated') && <Note tone="warn">{t('registry.deprecated')}</Note>}
-      {review.findings.map(({ message, severity, at }) => (
-        <Note
-          key={`${at} ${plainText(message)}`}
-          tone={severity === 'danger' ? 'danger' : severity === 'warning' ? 'warn' : 'info'}
-        >
-          <HostText text={message} />
-        </Note>
-      ))}
-      <section className={screen.section}>
-        <h3>{t('registry.runs')}</h3>
-        <ol className={style.argv} aria-label={t('registry.runs')}>
-          {review.words.map((word, n) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: words of a command have no other identity
-            <li key={n}>
-              <SafeText text={word} />
-            </li>
-          ))}
-        </ol>
-        <dl className={screen.facts}>
-          {review.digest !== undefined && (
-            <>
-              <dt>{t('registry.digest')}</dt>
-              <dd className={style.code}>
-                <SafeText text={untrusted(review.digest)} inline />
-              </dd>
-            </>
-          )}
-          {review.given.map(({ name, value }) => (
-            <div key={plainText(name)} className={style.pair}>
-              <dt>
-                <SafeText text={name} inline />
-              </dt>
-              <dd className={style.code}>
-                <SafeText text={value} maxCharacters={200} inline />
-              </dd>
-            </div>
-          ))}
-        </dl>
-        <p className={screen.muted}>{t('registry.notStarted')}</p>
-      </section>
+      <Findings findings={review.findings} />
+      <Command review={review} />
       <section className={screen.section}>
         <h3>{t('registry.values')}</h3>
-        <Field
-          label={t('registry.name')}
-          problem={review.isKnown ? t('registry.isKnown', { name: plainText(review.name) }) : undefined}
-        >
-          {(ids) => (
-            <input
-              {...ids}
-              className={uiStyle.input}
-              spellCheck={false}
-              value={called}
-              onChange={({ target }) => setCalled(target.value)}
-              onBlur={() => {
-                if (called.trim() !== '' && called.trim() !== plainText(review.name)) onName(called.trim())
-              }}
-            />
-          )}
-        </Field>
+        <NameField review={review} onName={onName} />
         {needs.map((need) => (
           <NeedField
             key={need.id}
             need={need}
-            isStored={need.secret !== undefined && stored.has(need.secret)}
-            value={(need.secret === undefined ? values : secrets)[need.id] ?? ''}
-            onChange={(value) =>
-              need.secret === undefined
-                ? setValues({ ...values, [need.id]: value })
-                : setSecrets({ ...secrets, [need.id]: value })
-            }
+            isStored={entered.isStored(need)}
+            value={entered.inputOf(need)}
+            onChange={(value) => entered.enter(need, value)}
           />
         ))}
       </section>
@@ -212,23 +171,107 @@ function Review({
   )
 }
 
-/** The entered values. A secret that was entered or is stored has an empty value; the file gets its name instead. */
-function valuesOf(
-  review: FromHost<ReviewedInstallation>,
-  values: Readonly<Record<string, string>>,
-  secrets: Readonly<Record<string, string>>,
-): Record<string, string> {
-  const stored = new Set(review.stored.map(plainText))
-  const isProvided = ({ id, secret }: Need): boolean =>
-    secret !== undefined && ((secrets[id] ?? '') !== '' || stored.has(secret))
-  return {
-    ...Object.fromEntries(Object.entries(values).filter(([, value]) => value !== '')),
-    ...Object.fromEntries(
-      plain<readonly Need[]>(review.needs)
-        .filter(isProvided)
-        .map(({ id }) => [id, '']),
-    ),
-  }
+/** The published name, version, publisher and description. */
+function PublishedServer({ review }: { review: FromHost<ReviewedInstallation> }): ReactNode {
+  const t = useText()
+  const { published, version, publisher, repository, description } = review
+  return (
+    <header className={style.reviewHead}>
+      <h3>
+        <SafeText text={published} inline />
+      </h3>
+      <p className={screen.muted}>
+        {version !== undefined && <SafeText text={version} inline />}
+        {publisher !== undefined && (
+          <>
+            {' · '}
+            {t('registry.by')} <SafeText text={publisher} inline />
+          </>
+        )}
+        {repository !== undefined && (
+          <>
+            {' · '}
+            <SafeText text={repository} maxCharacters={120} inline />
+          </>
+        )}
+      </p>
+      <p>
+        <SafeText text={description} maxCharacters={600} />
+      </p>
+    </header>
+  )
+}
+
+/** The words of the command, and the variables or headers that it gets. */
+function Command({ review }: { review: FromHost<ReviewedInstallation> }): ReactNode {
+  const t = useText()
+  return (
+    <section className={screen.section}>
+      <h3>{t('registry.runs')}</h3>
+      <ol className={style.argv} aria-label={t('registry.runs')}>
+        {review.words.map((word, n) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: words of a command have no other identity
+          <li key={n}>
+            <SafeText text={word} />
+          </li>
+        ))}
+      </ol>
+      <dl className={screen.facts}>
+        {review.digest !== undefined && (
+          <>
+            <dt>{t('registry.digest')}</dt>
+            <dd className={style.code}>
+              <SafeText text={untrusted(review.digest)} inline />
+            </dd>
+          </>
+        )}
+        {review.given.map(({ name, value }) => (
+          <div key={plainText(name)} className={style.pair}>
+            <dt>
+              <SafeText text={name} inline />
+            </dt>
+            <dd className={style.code}>
+              <SafeText text={value} maxCharacters={200} inline />
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <p className={screen.muted}>{t('registry.notStarted')}</p>
+    </section>
+  )
+}
+
+/** The name of the server in the configuration. A changed one is reviewed once the field is left. */
+function NameField({
+  review,
+  onName,
+}: {
+  review: FromHost<ReviewedInstallation>
+  onName: (name: string) => void
+}): ReactNode {
+  const t = useText()
+  const current = plainText(review.name)
+  const [typed, setTyped] = useState(current)
+  const name = typed.trim()
+  return (
+    <Field
+      label={t('registry.name')}
+      problem={review.isKnown ? t('registry.isKnown', { name: current }) : undefined}
+    >
+      {(ids) => (
+        <input
+          {...ids}
+          className={uiStyle.input}
+          spellCheck={false}
+          value={typed}
+          onChange={({ target }) => setTyped(target.value)}
+          onBlur={() => {
+            if (name !== '' && name !== current) onName(name)
+          }}
+        />
+      )}
+    </Field>
+  )
 }
 
 function NeedField({

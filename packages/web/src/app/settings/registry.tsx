@@ -252,7 +252,7 @@ function ByCommand(): ReactNode {
 }
 
 /** Servers that other applications know, to be copied. Their files are only read. */
-export function Import(): ReactNode {
+function Import(): ReactNode {
   const t = useText()
   const [, navigate] = useLocation()
   const { data } = useRead('config.found', {})

@@ -17,6 +17,7 @@ import { Link, useLocation } from 'wouter'
 import { useConnection, useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import icon from '../icon.svg'
+import { screens } from '../keys/bindings.ts'
 import { useKeys } from '../keys/use-keys.ts'
 import { routes } from '../routes.ts'
 import { Part } from '../text/part.tsx'
@@ -29,20 +30,22 @@ import style from './shell.module.css'
 
 const Palette = loaded(() => import('./palette.tsx'), EarlyKeyBuffer)
 
-const screenLinks = [
-  { name: 'nav.chat', to: routes.chats.to(), Icon: MessageSquare },
-  { name: 'nav.inbox', to: routes.inbox.to(), Icon: Inbox },
-  { name: 'nav.servers', to: routes.servers.to(), Icon: Server },
-  { name: 'nav.inspect', to: routes.inspect.to(), Icon: ScanSearch },
-  { name: 'nav.tasks', to: routes.tasks.to(), Icon: ListChecks },
-  { name: 'nav.library', to: routes.library.to(), Icon: Library },
-  { name: 'nav.permissions', to: routes.permissions.to(), Icon: Shield },
-  { name: 'nav.activity', to: routes.activities.to(), Icon: Activity },
-  { name: 'nav.settings', to: routes.settings.to(), Icon: Settings },
-] as const
+const screenIcons = {
+  'nav.chat': MessageSquare,
+  'nav.inbox': Inbox,
+  'nav.servers': Server,
+  'nav.inspect': ScanSearch,
+  'nav.tasks': ListChecks,
+  'nav.library': Library,
+  'nav.permissions': Shield,
+  'nav.activity': Activity,
+  'nav.settings': Settings,
+} as const
 
 /** Links that fit on a narrow screen; the others are behind a button. */
 const narrowTabs = ['nav.chat', 'nav.inbox', 'nav.servers', 'nav.activity']
+type Overlay = 'palette' | 'keys'
+
 const dockKey = 'jackfield.dock'
 const widthKey = 'jackfield.dock-width'
 /** Minimum window width in pixels for the dock as a column; below it, the dock is a drawer. */
@@ -92,18 +95,15 @@ function useDockState(): Dock & { readonly width: number; setWidth(width: number
 export function Shell({ children }: { children: ReactNode }): ReactNode {
   const t = useText()
   const [location, navigate] = useLocation()
-  const { client } = useHost()
-  const [overlay, setOverlay] = useState<'palette' | 'keys'>()
+  const [overlay, setOverlay] = useState<Overlay>()
   /** Text that was typed while the palette was loading. */
   const typedEarly = useRef('')
-  const [isMore, setMore] = useState(false)
   const dock = useDockState()
   const main = useRef<HTMLElement>(null)
   const inbox = useTopic('inbox')
-  const servers = useTopic('servers')
   const open = useMemo(() => [...(inbox?.values() ?? [])].filter(({ state }) => state === 'open'), [inbox])
-  const currentScreen = screenLinks.find(({ to }) => location.startsWith(to))
-  const isInbox = currentScreen?.name === 'nav.inbox'
+  const current = screens.find(({ to }) => location.startsWith(to))
+  const isInbox = current?.name === 'nav.inbox'
   const [, part] = /^\/chat\/([^/]+)/.exec(location) ?? []
   const conversation = part === undefined ? undefined : decodeURIComponent(part)
   // A question is shown once: those of the open conversation are in it, and the inbox has all.
@@ -116,51 +116,22 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
       ),
     [open, isInbox, conversation],
   )
-  const all = [...(servers?.values() ?? [])]
-  const readyCount = all.filter(({ connection }) => connection.state === 'ready').length
-  const hasFailedServer = all.some(({ connection: { state } }) => state === 'failed' || state === 'degraded')
   useNotifications(open, (id) => navigate(routes.question.to(id)))
   useEffect(() => {
-    document.title = `${open.length > 0 ? `(${open.length}) ` : ''}${currentScreen === undefined ? '' : `${t(currentScreen.name)} · `}Jackfield`
-  }, [open.length, currentScreen, t])
+    document.title = `${open.length > 0 ? `(${open.length}) ` : ''}${current === undefined ? '' : `${t(current.name)} · `}Jackfield`
+  }, [open.length, current, t])
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new address moves the focus to the new screen
   useEffect(() => {
-    setMore(false)
     if (innerWidth < minColumnWidth) dock.close()
     if (document.activeElement === document.body) main.current?.focus({ preventScroll: true })
   }, [location])
-  const next = (step: number): void => {
-    const index = open.findIndex(({ id }) => location === routes.question.to(id))
-    const to = open[index === -1 ? 0 : (index + step + open.length) % open.length]
-    if (to !== undefined) navigate(routes.question.to(to.id))
-  }
-  useKeys({
-    palette: () => setOverlay('palette'),
-    keys: () => setOverlay('keys'),
-    dock: () => dock.toggle(),
-    stop: () => {
-      if (conversation !== undefined) client.call('conversations.stop', { id: conversation }).catch(() => {})
-    },
-    oldest: () => {
-      const [oldest] = open
-      if (oldest !== undefined) navigate(routes.question.to(oldest.id))
-    },
-    next: () => next(1),
-    previous: () => next(-1),
-  })
-  const item = ({ name, to, Icon }: (typeof screenLinks)[number]): ReactNode => (
-    <Link
-      key={name}
-      href={to}
-      className={style.item ?? ''}
-      title={t(name)}
-      aria-current={currentScreen?.name === name ? 'page' : undefined}
-    >
-      <Icon size={18} strokeWidth={1.5} aria-hidden="true" />
-      <span className={style.label}>{t(name)}</span>
-      {name === 'nav.inbox' && open.length > 0 && <span className={style.count}>{open.length}</span>}
-    </Link>
+  useShellKeys(
+    open.map(({ id }) => id),
+    conversation,
+    dock,
+    setOverlay,
   )
+  const links = { current: current?.name, waiting: open.length }
   return (
     <DockProvider value={dock}>
       <div className={style.shell}>
@@ -172,46 +143,19 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
             <img src={icon} alt="" />
             <span className={style.label}>Jackfield</span>
           </div>
-          {screenLinks.map(item)}
+          <ScreenLinks of={screens} {...links} />
         </nav>
-        <header className={style.top}>
-          <h1>{currentScreen === undefined ? 'Jackfield' : t(currentScreen.name)}</h1>
-          {dockQuestions.length > 0 && (
-            <Button
-              small
-              className={style.waiting}
-              onClick={() => dock.toggle('inbox')}
-              aria-expanded={dock.isOpen && dock.tab === 'inbox'}
-              aria-controls="dock"
-            >
-              {t(dockQuestions.length < open.length ? 'nav.others' : 'nav.waiting', {
-                count: dockQuestions.length,
-              })}
-            </Button>
-          )}
-          {servers !== undefined && servers.size > 0 && (
-            <Link className={style.status ?? ''} href={routes.servers.to()} data-wrong={hasFailedServer}>
-              <Server size={16} strokeWidth={1.5} aria-hidden="true" /> {readyCount}/{servers.size}
-              <span className={style.statusText}>{t('nav.ready')}</span>
-            </Link>
-          )}
-          <Button small onClick={() => setOverlay('palette')} className={style.find}>
-            <Search size={16} strokeWidth={1.5} aria-hidden="true" />
-            <span>{t('nav.find')}</span> <Key>Ctrl K</Key>
-          </Button>
-          <Button
-            small
-            look="quiet"
-            aria-label={t('nav.dock')}
-            title={t('nav.dock')}
-            aria-expanded={dock.isOpen}
-            aria-controls="dock"
-            className={style.panel}
-            onClick={() => dock.toggle()}
-          >
-            <PanelRight size={16} strokeWidth={1.5} aria-hidden="true" />
-          </Button>
-        </header>
+        <TopBar
+          title={current === undefined ? 'Jackfield' : t(current.name)}
+          waiting={
+            dockQuestions.length > 0 &&
+            t(dockQuestions.length < open.length ? 'nav.others' : 'nav.waiting', {
+              count: dockQuestions.length,
+            })
+          }
+          dock={dock}
+          onFind={() => setOverlay('palette')}
+        />
         <ConnectionLine />
         <main className={style.main} id="main" ref={main} tabIndex={-1}>
           {children}
@@ -224,24 +168,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
             onWidth={dock.setWidth}
           />
         )}
-        <nav className={style.tabs} aria-label={t('nav.label')}>
-          {screenLinks.filter(({ name }) => narrowTabs.includes(name)).map(item)}
-          <button
-            type="button"
-            className={style.item}
-            data-here={currentScreen !== undefined && !narrowTabs.includes(currentScreen.name)}
-            aria-expanded={isMore}
-            onClick={() => setMore(!isMore)}
-          >
-            <Ellipsis size={18} strokeWidth={1.5} aria-hidden="true" />
-            <span>{t('nav.more')}</span>
-          </button>
-          {isMore && (
-            <div className={style.more}>
-              {screenLinks.filter(({ name }) => !narrowTabs.includes(name)).map(item)}
-            </div>
-          )}
-        </nav>
+        <NarrowTabs {...links} />
         <Announcer count={open.length} newest={open.at(-1)} />
         {overlay !== undefined && (
           <Part name="palette">
@@ -255,6 +182,156 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
         )}
       </div>
     </DockProvider>
+  )
+}
+
+/** Handles the keys that work on every screen. `open`: the ids of the open questions, the oldest first. */
+function useShellKeys(
+  open: readonly string[],
+  conversation: string | undefined,
+  dock: Dock,
+  onOverlay: (overlay: Overlay) => void,
+): void {
+  const [location, navigate] = useLocation()
+  const { client } = useHost()
+  const show = (id: string | undefined): void => {
+    if (id !== undefined) navigate(routes.question.to(id))
+  }
+  const step = (by: number): void => {
+    const index = open.findIndex((id) => location === routes.question.to(id))
+    show(open[index === -1 ? 0 : (index + by + open.length) % open.length])
+  }
+  useKeys({
+    palette: () => onOverlay('palette'),
+    keys: () => onOverlay('keys'),
+    dock: () => dock.toggle(),
+    stop: () => {
+      if (conversation !== undefined) client.call('conversations.stop', { id: conversation }).catch(() => {})
+    },
+    oldest: () => show(open[0]),
+    next: () => step(1),
+    previous: () => step(-1),
+  })
+}
+
+interface ScreenLinksProps {
+  /** The name of the current screen. */
+  current: string | undefined
+  /** The number of open questions. */
+  waiting: number
+}
+
+function ScreenLinks({
+  of: shown,
+  current,
+  waiting,
+}: ScreenLinksProps & { of: readonly (typeof screens)[number][] }): ReactNode {
+  const t = useText()
+  return shown.map(({ name, to }) => {
+    const Icon = screenIcons[name]
+    return (
+      <Link
+        key={name}
+        href={to}
+        className={style.item ?? ''}
+        title={t(name)}
+        aria-current={current === name ? 'page' : undefined}
+      >
+        <Icon size={18} strokeWidth={1.5} aria-hidden="true" />
+        <span className={style.label}>{t(name)}</span>
+        {name === 'nav.inbox' && waiting > 0 && <span className={style.count}>{waiting}</span>}
+      </Link>
+    )
+  })
+}
+
+/** The title of the screen, what waits for the user, the servers, and the buttons for palette and dock. */
+function TopBar({
+  title,
+  waiting,
+  dock,
+  onFind,
+}: {
+  title: string
+  /** How many questions wait in the dock; false for none. */
+  waiting: string | false
+  dock: Dock
+  onFind: () => void
+}): ReactNode {
+  const t = useText()
+  const servers = useTopic('servers')
+  const states = [...(servers?.values() ?? [])].map(({ connection }) => connection.state)
+  return (
+    <header className={style.top}>
+      <h1>{title}</h1>
+      {waiting !== false && (
+        <Button
+          small
+          onClick={() => dock.toggle('inbox')}
+          aria-expanded={dock.isOpen && dock.tab === 'inbox'}
+          aria-controls="dock"
+        >
+          {waiting}
+        </Button>
+      )}
+      {states.length > 0 && (
+        <Link
+          className={style.status ?? ''}
+          href={routes.servers.to()}
+          data-wrong={states.some((state) => state === 'failed' || state === 'degraded')}
+        >
+          <Server size={16} strokeWidth={1.5} aria-hidden="true" />{' '}
+          {states.filter((state) => state === 'ready').length}/{states.length}
+          <span className={style.statusText}>{t('nav.ready')}</span>
+        </Link>
+      )}
+      <Button small onClick={onFind} className={style.find}>
+        <Search size={16} strokeWidth={1.5} aria-hidden="true" />
+        <span>{t('nav.find')}</span> <Key>Ctrl K</Key>
+      </Button>
+      <Button
+        small
+        look="quiet"
+        aria-label={t('nav.dock')}
+        title={t('nav.dock')}
+        aria-expanded={dock.isOpen}
+        aria-controls="dock"
+        className={style.panel}
+        onClick={() => dock.toggle()}
+      >
+        <PanelRight size={16} strokeWidth={1.5} aria-hidden="true" />
+      </Button>
+    </header>
+  )
+}
+
+/** The links at the bottom of a narrow screen; those that do not fit are behind a button. */
+function NarrowTabs(links: ScreenLinksProps): ReactNode {
+  const t = useText()
+  const [location] = useLocation()
+  const [isMore, setMore] = useState(false)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new address closes the list
+  useEffect(() => setMore(false), [location])
+  const others = screens.filter(({ name }) => !narrowTabs.includes(name))
+  return (
+    <nav className={style.tabs} aria-label={t('nav.label')}>
+      <ScreenLinks of={screens.filter(({ name }) => narrowTabs.includes(name))} {...links} />
+      <button
+        type="button"
+        className={style.item}
+        data-here={others.some(({ name }) => name === links.current)}
+        aria-expanded={isMore}
+        onClick={() => setMore(!isMore)}
+      >
+        <Ellipsis size={18} strokeWidth={1.5} aria-hidden="true" />
+        <span>{t('nav.more')}</span>
+      </button>
+      {isMore && (
+        <div className={style.more}>
+          <ScreenLinks of={others} {...links} />
+        </div>
+      )}
+    </nav>
   )
 }
 

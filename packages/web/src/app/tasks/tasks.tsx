@@ -49,7 +49,7 @@ export default function Tasks({ task: id }: { task?: string }): ReactNode {
         />
         <ul className={screen.rows}>
           {shown.map((task) => (
-            <TaskRow key={task.id} task={task} isHere={task.id === id} />
+            <TaskRow key={task.id} task={task} isCurrent={task.id === id} />
           ))}
         </ul>
       </section>
@@ -74,7 +74,7 @@ export default function Tasks({ task: id }: { task?: string }): ReactNode {
   )
 }
 
-function TaskRow({ task, isHere }: { task: Task; isHere: boolean }): ReactNode {
+function TaskRow({ task, isCurrent }: { task: Task; isCurrent: boolean }): ReactNode {
   const { age, time } = useFormat()
   const now = useNow()
   const created = plainText(task.createdAt)
@@ -82,7 +82,7 @@ function TaskRow({ task, isHere }: { task: Task; isHere: boolean }): ReactNode {
     <li>
       <div
         className={`${screen.row} ${style.row}`}
-        aria-current={isHere || undefined}
+        aria-current={isCurrent || undefined}
         data-task={task.status}
       >
         <Link href={routes.task.to(task.id)} className={style.name ?? ''}>

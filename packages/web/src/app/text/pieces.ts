@@ -24,6 +24,11 @@ export function headOf(text: string, maxCharacters: number): { head: string; res
   return { head: text.slice(0, cut), rest: text.length - cut }
 }
 
+/** Whether a value is an object with members, and no array. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /** A leaf of a JSON value with its JSON Pointer. */
 export interface Leaf {
   readonly pointer: string

@@ -19,15 +19,11 @@ export function Menu({
   label,
   button,
   items,
-  small = true,
-  look,
   'data-act': act,
 }: {
   label: string
   button: ReactNode
   items: readonly MenuItem[]
-  small?: boolean
-  look?: 'quiet'
   'data-act'?: string
 }): ReactNode {
   const id = useId()
@@ -48,7 +44,7 @@ export function Menu({
       <button
         ref={opener}
         type="button"
-        className={`${uiStyle.button} ${small ? uiStyle.small : ''} ${look === 'quiet' ? uiStyle.quiet : ''}`}
+        className={`${uiStyle.button} ${uiStyle.small} ${uiStyle.quiet}`}
         aria-label={label}
         title={label}
         aria-haspopup="menu"

@@ -4,6 +4,9 @@ import style from './ui.module.css'
 
 type Tone = 'ok' | 'warn' | 'danger' | 'info' | 'off'
 
+/** The properties of an icon beside a text. */
+export const smallIcon = { size: 16, strokeWidth: 1.5, 'aria-hidden': true } as const
+
 /** A button. `isOff`: it stays focusable and readable and does nothing. */
 export function Button({
   look,
