@@ -7,14 +7,21 @@ import { ApprovalCard } from './approval.tsx'
 import { DriftCard, InstallationCard, LoginCard, RootsCard, StartCard } from './consent.tsx'
 import { InputCard } from './input.tsx'
 
-const loadElicitation = (): Promise<typeof import('./elicitation.tsx')> => import('./elicitation.tsx')
-const ElicitationCard = loaded(loadElicitation)
-const ResultCard = loaded(() => import('./result.tsx'))
-const SamplingRequestCard = loaded(() => import('./sampling-request.tsx'))
-const SamplingResultCard = loaded(() => import('./sampling-result.tsx'))
+const loadCard = {
+  elicitation: () => import('./elicitation.tsx'),
+  result: () => import('./result.tsx'),
+  samplingRequest: () => import('./sampling-request.tsx'),
+  samplingResult: () => import('./sampling-result.tsx'),
+}
+const ElicitationCard = loaded(loadCard.elicitation)
+const ResultCard = loaded(loadCard.result)
+const SamplingRequestCard = loaded(loadCard.samplingRequest)
+const SamplingResultCard = loaded(loadCard.samplingResult)
 
 // A question has to be shown also while the host restarts, when nothing can be loaded.
-addEventListener('load', () => void loadElicitation().catch(() => {}))
+addEventListener('load', () => {
+  for (const load of Object.values(loadCard)) load().catch(() => {})
+})
 
 /** One question, the same in its conversation, in the dock and in the inbox. */
 export function QuestionCard({ row }: { row: Row }): ReactNode {
