@@ -81,3 +81,33 @@ export function wholeNumber(max = Number.POSITIVE_INFINITY): (text: string) => n
     throw new InvalidArgumentError(`It must be a whole number ${range}.`)
   }
 }
+
+/** Adds the options of commands for one server, which parse their words themselves. */
+export function withServerOptions(command: Command): Command {
+  return withSharedOptions(command).addOption(jsonOption()).argument('[words...]')
+}
+
+/** Options of most commands, described by `jackfield help options`. */
+export function withSharedOptions(command: Command): Command {
+  return withConfigOptions(command)
+    .option('--answers <file>', 'file with answers to questions, for unattended runs')
+    .addOption(storeOption())
+    .addOption(envOption())
+    .addOption(noStoreOption())
+    .option('--header <header...>', "header for a URL target, as 'Name: value'")
+    .option('--era <era>', 'auto, modern (2026-07-28) or legacy (earlier revisions)')
+    .option('--revision <date>', 'use only this protocol revision')
+    .option('--timeout <seconds>', 'timeout without a response or progress, in seconds', positiveSeconds)
+    .option('-v, --verbose', 'show protocol messages and the stderr of the server')
+}
+
+/** The servers that are used, of all configured ones. */
+export function serverNamesOption(): Option {
+  return new Option('--server <name...>', 'only these servers')
+}
+
+function positiveSeconds(text: string): number {
+  const value = Number(text)
+  if (Number.isFinite(value) && value > 0) return value
+  throw new InvalidArgumentError('It must be a number of seconds.')
+}

@@ -1,21 +1,22 @@
 import type { Command } from 'commander'
 import type { TasksOptions } from '../commands/tasks.ts'
-import type { BeginCommand, Io } from './io.ts'
+import type { Invocation } from './invocation.ts'
 import { jsonOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
-/** Adds `tasks` with its subcommands. `begin` receives whether the result is JSON. */
-export function addTaskCommands(program: Command, io: Io, begin: BeginCommand): void {
+/** Adds `tasks` with its subcommands. */
+export function addTaskCommands(program: Command, invocation: Invocation): void {
   const tasks = program.command('tasks').description('List, await or cancel calls that servers run as tasks')
   const list = tasks.command('list', { isDefault: true }).description('List tasks')
   refuseUnknownWords(tasks, list)
   withConfigOptions(list)
     .addOption(storeOption())
     .addOption(jsonOption())
-    .action(async (options: TasksOptions) => {
-      const { output, end } = begin(options.json === true)
-      end(await (await import('../commands/tasks.ts')).listTasks(options, io, output))
-    })
+    .action((options: TasksOptions) =>
+      invocation.run(options, async (io, output) =>
+        (await import('../commands/tasks.ts')).listTasks(options, io, output),
+      ),
+    )
   for (const [command, work] of [
     [
       tasks.command('result').description('Wait for a task and show the result of its call'),
@@ -29,9 +30,8 @@ export function addTaskCommands(program: Command, io: Io, begin: BeginCommand): 
     withConfigOptions(command.argument('<task>', 'its number in the list'))
       .addOption(storeOption())
       .addOption(jsonOption())
-      .action(async (id: string, options: TasksOptions) => {
-        const { output, end } = begin(options.json === true)
-        end(await (await work())(id, options, io, output))
-      })
+      .action((id: string, options: TasksOptions) =>
+        invocation.run(options, async (io, output) => (await work())(id, options, io, output)),
+      )
   }
 }

@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { WebOptions } from '../commands/web.ts'
-import type { BeginCommand, Io } from './io.ts'
+import type { Invocation } from './invocation.ts'
 import { storeOption, wholeNumber, withConfigOptions } from './options.ts'
 
-/** Adds `web`. `begin` returns the output. */
-export function addWebCommands(program: Command, io: Io, begin: BeginCommand): void {
+/** Adds `web`. */
+export function addWebCommands(program: Command, invocation: Invocation): void {
   withConfigOptions(
     program
       .command('web')
@@ -50,10 +50,11 @@ export function addWebCommands(program: Command, io: Io, begin: BeginCommand): v
         wholeNumber(10_000),
       ),
     )
-    .action(async (options: WebOptions) => {
-      const { output, end } = begin(options.json === true)
-      end(await (await import('../commands/web.ts')).web(options, io, output))
-    })
+    .action((options: WebOptions) =>
+      invocation.run(options, async (io, output) =>
+        (await import('../commands/web.ts')).web(options, io, output),
+      ),
+    )
 }
 
 function listenAddress(text: string): string | number {

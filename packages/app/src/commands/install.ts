@@ -107,15 +107,8 @@ export async function install(
 }
 
 /** `jackfield uninstall <name>`: removes a server from the user's configuration, with its bundle and its secrets. */
-export async function uninstall(
-  words: readonly string[],
-  _options: object,
-  io: Io,
-  output: Output,
-): Promise<ExitCode> {
-  const [name, ...rest] = words
-  if (name === undefined || rest.length > 0)
-    throw usageError('Which server? Usage: jackfield uninstall <name>')
+export async function uninstall(name: string | undefined, io: Io, output: Output): Promise<ExitCode> {
+  if (name === undefined) throw usageError('Which server? Usage: jackfield uninstall <name>')
   const file = userConfigFile(io.env, io.env.HOME ?? homedir())
   const config = await removeServer(file, name)
   const bundles = bundleFolder(io)

@@ -50,13 +50,12 @@ export async function searchRegistry(
 
 /** `jackfield registry show <name>[@version]` */
 export async function showRegistry(
-  words: readonly string[],
+  nameAndVersion: string | undefined,
   options: RegistryCommandOptions,
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
-  const [nameAndVersion, ...rest] = words
-  if (nameAndVersion === undefined || rest.length > 0)
+  if (nameAndVersion === undefined)
     throw usageError('Which server? Usage: jackfield registry show <name>[@version]')
   const [, name = nameAndVersion, requestedVersion] = /^(.+?)@([^@/]+)$/.exec(nameAndVersion) ?? []
   const registry = createRegistry(registryOptions(options, io))
