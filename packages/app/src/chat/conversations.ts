@@ -4,6 +4,7 @@ import type { ConversationCall, ConversationEntry, ConversationFacts } from '@ja
 import type { HostClient } from '@jackfield/host/client'
 import { McpError, type SamplingMessage } from '@jackfield/sdk'
 import { usageError } from '../cli/exit.ts'
+import { writeErrorReason } from '../cli/file-errors.ts'
 import { ago } from '../output/ago.ts'
 import { blockText } from '../output/content.ts'
 import { wrapText } from '../output/flow.ts'
@@ -127,8 +128,7 @@ export async function saveConversation(
   try {
     await writeFile(resolve(state.cwd, file), text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw usageError(`It was not saved: ${reason}. Name a file that does not exist yet.`)
+    throw usageError(`It was not saved: ${writeErrorReason(error)}. Name another file.`)
   }
   surface.write(`Saved as ${oneLine(file)}.\n`)
 }

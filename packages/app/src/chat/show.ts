@@ -5,6 +5,7 @@ import type { HostClient } from '@jackfield/host/client'
 import type { CallToolResult } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { usageError } from '../cli/exit.ts'
+import { writeErrorReason } from '../cli/file-errors.ts'
 import { prettyJson, toolResult } from '../output/content.ts'
 import { wrapText } from '../output/flow.ts'
 import { rawResult } from '../output/formats.ts'
@@ -47,8 +48,8 @@ export async function showCall(
   if (file !== undefined) {
     const path = resolve(state.cwd, file)
     await writeFile(path, fileContent(shown, result, file), { flag: 'wx', mode: 0o600 }).catch(
-      (error: Error) => {
-        throw usageError(`The result was not written: ${error.message}. Name a file that does not exist yet.`)
+      (error: unknown) => {
+        throw usageError(`The result was not written: ${writeErrorReason(error)}. Name another file.`)
       },
     )
     note(`The result of call ${shown.number} was written to ${oneLine(path)}`)

@@ -15,6 +15,7 @@ import {
 import type { HostClient } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
 import { type CliError, ExitCode, isRejection, usageError } from '../cli/exit.ts'
+import { readErrorReason } from '../cli/file-errors.ts'
 import { createLocalHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { writePrivateChunks, writePrivateFile } from '../cli/private-file.ts'
@@ -281,7 +282,7 @@ export function readRecording(file: string, io: Pick<Io, 'cwd'>): Recording {
     return parseRecording(readFileSync(path, 'utf8'))
   } catch (error) {
     if (error instanceof McpError) throw usageError(`${path}: ${error.message}.`, fixesIn(error))
-    throw error
+    throw usageError(`${path} cannot be read: ${readErrorReason(error)}.`)
   }
 }
 

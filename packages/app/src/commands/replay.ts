@@ -5,6 +5,7 @@ import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { isObject, parseArguments, parseTextArguments } from '../cli/arguments.ts'
 import { CliError, ExitCode, isRejection, usageError } from '../cli/exit.ts'
+import { readErrorReason } from '../cli/file-errors.ts'
 import { type Io, isInteractive } from '../cli/io.ts'
 import { writePrivateFile } from '../cli/private-file.ts'
 import { runOperation, type Session, surfaceFor } from '../cli/session.ts'
@@ -143,7 +144,7 @@ function readSavedRequest(file: string, io: Io): ReplayRequest {
   try {
     value = readJson(readFileSync(path, 'utf8'))
   } catch (error) {
-    return refuse(error instanceof Error ? error.message : String(error))
+    return refuse(readErrorReason(error))
   }
   if (!isObject(value) || value['format'] !== 'jackfield-replay') return refuse('"format" has another value')
   const { server, target, arguments: args, result } = value
