@@ -25,8 +25,9 @@ import { latestConversationId, showTranscript } from './conversations.ts'
 import { writeDeferred, writeGreeting, writeServers } from './greet.ts'
 import { jsonSurface, pipedSurface } from './piped-surface.ts'
 import type { ChatState } from './state.ts'
+import type { ChatSurface } from './surface.ts'
 import { createTerminalLock } from './terminal-lock.ts'
-import { terminalChatSurface } from './terminal-surface.ts'
+import { TerminalChatSurface } from './terminal-surface.ts'
 
 /** Maximum bytes read from stdin for one message. */
 const maxInputBytes = 4 * 1_048_576
@@ -209,8 +210,8 @@ export async function runConversation(
   // Loaded on demand: only this command renders Markdown, and the parser is slow to load.
   const flow =
     interactive && io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
-  const surface = interactive
-    ? terminalChatSurface(io, lock, {
+  const surface: ChatSurface = interactive
+    ? new TerminalChatSurface(io, lock, {
         ...{ exit, earlier: () => earlier },
         ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
         ...(person !== undefined && { screen: person.screen }),

@@ -14,8 +14,7 @@ export interface TerminalLock extends MessageTyping {
   setAsking(begins: boolean): void
   /** Resolves when no question has the lock. */
   whenFree(): Promise<void>
-  /** Sets the message line, until the returned function is called. */
-  setMessageLine(typist: MessageLine): () => void
+  setMessageLine(line: MessageLine): void
 }
 
 export function createTerminalLock(): TerminalLock {
@@ -42,11 +41,8 @@ export function createTerminalLock(): TerminalLock {
     whenFree() {
       return questions === 0 ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve))
     },
-    setMessageLine(next) {
-      messageLine = next
-      return () => {
-        if (messageLine === next) messageLine = undefined
-      }
+    setMessageLine(line) {
+      messageLine = line
     },
   }
 }

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { createTerminalLock } from '../../src/chat/terminal-lock.ts'
-import { terminalChatSurface } from '../../src/chat/terminal-surface.ts'
+import { TerminalChatSurface } from '../../src/chat/terminal-surface.ts'
 
 function terminal() {
   const stdin = new PassThrough()
@@ -13,7 +13,7 @@ function terminal() {
   const interrupts: (() => void)[] = []
   const lock = createTerminalLock()
   let left = 0
-  const surface = terminalChatSurface(
+  const surface = new TerminalChatSurface(
     {
       stdin: stdin,
       stdout: stdout,
