@@ -25,9 +25,8 @@ export function addGatewayCommands(program: Command, invocation: Invocation): vo
     .addOption(storeOption())
     .addOption(noStoreOption())
     .action((options: GatewayCommandOptions) =>
-      invocation.run({}, async (io, output) => {
-        const { gateway } = await import('../commands/gateway.ts')
-        return gateway(options, io, output)
-      }),
+      invocation.run({}, async (io, output) =>
+        (await import('../commands/gateway.ts')).gateway(options, io, output),
+      ),
     )
 }

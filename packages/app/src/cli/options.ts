@@ -72,14 +72,19 @@ export function withContentOptions(command: Command): Command {
     .option('--save-media <folder>', 'write images, audio and other binary data to new files in this folder')
 }
 
-/** A parser of option values that are whole numbers from 1 to `max`. @throws InvalidArgumentError for every other text */
-export function wholeNumber(max = Number.POSITIVE_INFINITY): (text: string) => number {
+/** A parser of option values that are numbers. `what` describes valid ones: "a number of days". */
+export function numberOf(what: string, isValid = (value: number) => value > 0): (text: string) => number {
   return (text) => {
     const value = Number(text)
-    if (Number.isInteger(value) && value > 0 && value <= max) return value
-    const range = max === Number.POSITIVE_INFINITY ? 'above 0' : `from 1 to ${max}`
-    throw new InvalidArgumentError(`It must be a whole number ${range}.`)
+    if (text.trim() !== '' && Number.isFinite(value) && isValid(value)) return value
+    throw new InvalidArgumentError(`It must be ${what}.`)
   }
+}
+
+/** A parser of option values that are whole numbers from 1 to `max`. */
+export function wholeNumber(max = Number.POSITIVE_INFINITY): (text: string) => number {
+  const range = max === Number.POSITIVE_INFINITY ? 'above 0' : `from 1 to ${max}`
+  return numberOf(`a whole number ${range}`, (value) => Number.isInteger(value) && value > 0 && value <= max)
 }
 
 /** Adds the options of commands for one server, which parse their words themselves. */
@@ -97,17 +102,15 @@ export function withSharedOptions(command: Command): Command {
     .option('--header <header...>', "header for a URL target, as 'Name: value'")
     .option('--era <era>', 'auto, modern (2026-07-28) or legacy (earlier revisions)')
     .option('--revision <date>', 'use only this protocol revision')
-    .option('--timeout <seconds>', 'timeout without a response or progress, in seconds', positiveSeconds)
+    .option(
+      '--timeout <seconds>',
+      'timeout without a response or progress, in seconds',
+      numberOf('a number of seconds'),
+    )
     .option('-v, --verbose', 'show protocol messages and the stderr of the server')
 }
 
 /** The servers that are used, of all configured ones. */
 export function serverNamesOption(): Option {
   return new Option('--server <name...>', 'only these servers')
-}
-
-function positiveSeconds(text: string): number {
-  const value = Number(text)
-  if (Number.isFinite(value) && value > 0) return value
-  throw new InvalidArgumentError('It must be a number of seconds.')
 }

@@ -1,9 +1,16 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { ActivityOptions, PruneOptions, VerifyOptions } from '../commands/activity.ts'
 import type { PolicyOptions, PreviewOptions } from '../commands/policy.ts'
 import type { StoreOptions } from '../commands/store.ts'
 import type { Invocation } from './invocation.ts'
-import { jsonOption, storeOption, wholeNumber, withConfigOptions, withServerOptions } from './options.ts'
+import {
+  jsonOption,
+  numberOf,
+  storeOption,
+  wholeNumber,
+  withConfigOptions,
+  withServerOptions,
+} from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
 const callers = ['chat', 'code', 'app', 'sampling', 'gateway', 'person', 'cli']
@@ -36,7 +43,7 @@ function addPolicy(program: Command, invocation: Invocation): void {
     .usage('[options] <rule>')
     .description('Show which calls of the activity log a rule would have matched')
     .argument('[rule]', `a rule as in the config: '{"verdict":"deny","tool":"delete_*"}'`)
-    .option('--days <count>', 'number of days to search', positive, 30)
+    .option('--days <count>', 'number of days to search', numberOf('a number of days'), 30)
     .addOption(storeOption())
     .addOption(jsonOption())
     .action((rule: string | undefined, options: PreviewOptions) =>
@@ -110,10 +117,4 @@ function addStore(program: Command, invocation: Invocation): void {
         (await import('../commands/store.ts')).setAside(options, io, output),
       ),
     )
-}
-
-function positive(text: string): number {
-  const value = Number(text)
-  if (Number.isFinite(value) && value > 0) return value
-  throw new InvalidArgumentError('It must be a number of days.')
 }

@@ -23,10 +23,9 @@ export function addRootsCommands(program: Command, invocation: Invocation): void
       .addOption(jsonOption())
       .argument('[words...]')
       .action((words: string[], options: RootsOptions) =>
-        invocation.run(options, async (io, output) => {
-          const { roots } = await import('../commands/roots.ts')
-          return roots(verb, words, options, io, output)
-        }),
+        invocation.run(options, async (io, output) =>
+          (await import('../commands/roots.ts')).roots(verb, words, options, io, output),
+        ),
       )
   }
   run(

@@ -1,8 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { RankOptions, SamplingOptions } from '../commands/sampling.ts'
 import type { Invocation } from './invocation.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { jsonOption, numberOf, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
+
+const share = numberOf('a number from 0 to 1', (value) => value >= 0 && value <= 1)
 
 /** Adds `sampling` with its subcommands. */
 export function addSamplingCommands(program: Command, invocation: Invocation): void {
@@ -40,10 +42,4 @@ export function addSamplingCommands(program: Command, invocation: Invocation): v
       const options = command.optsWithGlobals<RankOptions>()
       return invocation.run(options, async (io, output) => (await load()).rankModels(options, io, output))
     })
-}
-
-function share(text: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && value >= 0 && value <= 1) return value
-  throw new InvalidArgumentError('It must be a number from 0 to 1.')
 }
