@@ -18,7 +18,7 @@ import { wrapText } from '../output/flow.ts'
 import { oneLine, shellWord } from '../output/sanitize.ts'
 import { answerQuestions } from '../surface/answer-questions.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
-import { terminalSurface } from '../surface/terminal.ts'
+import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { ConversationDisplay, createChatNews, runConversationLoop, type SingleMessage } from './chat.ts'
 import { ConversationView } from './conversation-view.ts'
 import { latestConversationId, showTranscript } from './conversations.ts'
@@ -27,7 +27,7 @@ import { jsonSurface, pipedSurface } from './piped-surface.ts'
 import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
 import { createTerminalLock } from './terminal-lock.ts'
-import { TerminalChatSurface } from './terminal-surface.ts'
+import { type TerminalChatOptions, TerminalChatSurface } from './terminal-surface.ts'
 
 /** Maximum bytes read from stdin for one message. */
 const maxInputBytes = 4 * 1_048_576
@@ -91,7 +91,7 @@ export async function chat(
           ...(answers === undefined && !canAsk && { surface: { name: 'nobody', show: {} } }),
         }
       }
-      return await openHost(options, 'jackfield chat', io, { isLocal: isLocal, localOptions: localOptions })
+      return await openHost(options, 'jackfield chat', io, { isLocal, localOptions })
     },
     io,
     {
@@ -173,83 +173,44 @@ type Note = (text: string) => void
 export async function runConversation(
   host: (canAsk: boolean, note: Note) => Promise<OpenHost>,
   io: Io,
-  {
-    servers,
-    facts = [],
-    open: openOptions = {},
-    resume,
-    json = false,
-    asksPerson = true,
-    store,
-    context = true,
-    only,
-  }: ConversationOptions,
+  options: ConversationOptions,
 ): Promise<ExitCode> {
-  const interactive = isInteractive(io) && !json && only === undefined
-  const lock = createTerminalLock()
-  const person = interactive
-    ? terminalSurface({
-        input: io.stdin,
-        output: io.stdout,
-        env: io.env,
-        onInterrupt: () => io.interrupt(),
-        onAsking: (begins) => lock.setAsking(begins),
-        message: lock,
-        ...(store !== undefined && { store }),
-      })
-    : only === undefined || json
-      ? undefined
-      : surfaceFor(io, store === undefined ? {} : { store })
-  const answers = asksPerson ? person : undefined
+  const { servers, facts = [], open: openOptions = {}, resume, store, context = true, only } = options
+  const interactive = isInteractive(io) && options.json !== true && only === undefined
   const interrupted = Promise.withResolvers<never>()
   interrupted.promise.catch(() => {})
   const exit = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
   if (io.signal.aborted) exit()
   else io.signal.addEventListener('abort', exit, { once: true })
   let earlier: readonly string[] = []
-  // Loaded on demand: only this command renders Markdown, and the parser is slow to load.
-  const flow =
-    interactive && io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
-  const surface: ChatSurface = interactive
-    ? new TerminalChatSurface(io, lock, {
-        ...{ exit, earlier: () => earlier },
-        ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
-        ...(person !== undefined && { screen: person.screen }),
-      })
-    : json
-      ? jsonSurface(io, only?.message)
-      : pipedSurface(io, only?.message)
-  const { palette } = surface
+  const { surface, person } = interactive
+    ? await terminalSurfaces(io, options, { exit, earlier: () => earlier })
+    : pipeSurfaces(io, options)
+  const answers = options.asksPerson === false ? undefined : person
   const notes = surface.notes ?? surface
   const note: Note = interactive
-    ? (text) => surface.write(`${palette.dim(wrapText(text, surface.columns(), 0, 2))}\n`)
+    ? (text) => surface.write(`${surface.palette.dim(wrapText(text, surface.columns(), 0, 2))}\n`)
     : (text) => createOutput(io, false).note(text)
   await using opened = await host(answers !== undefined, note)
   const { client, isShared } = opened
   const id = resume === undefined ? undefined : await storedConversationId(resume, client)
-  const conversation = await ConversationView.open(
-    client,
-    { ...openOptions, ...(id !== undefined && { id }) },
-    (event) => screen.show(event),
-  )
+  const openView = (opening: OpenOptions): Promise<ConversationView> =>
+    ConversationView.open(client, opening, (event) => display.show(event))
+  const conversation = await openView({ ...openOptions, ...(id !== undefined && { id }) })
   const state: ChatState = {
     ...{ client, conversation, facts, servers, store, isShared, person: answers },
     ...{ context: { on: context }, leaving: io.signal, cwd: io.cwd, env: io.env },
     async open({ id } = {}) {
-      const { model: _model, ...options } = openOptions
+      const { model: _model, ...others } = openOptions
       const isChosen = openOptions.model !== undefined || id === undefined
       const model = isChosen ? { model: state.conversation.info.model } : {}
-      const next = await ConversationView.open(
-        client,
-        { ...options, ...model, ...(id !== undefined && { id }) },
-        (event) => screen.show(event),
-      )
+      const next = await openView({ ...others, ...model, ...(id !== undefined && { id }) })
       state.conversation.close()
       state.conversation = next
       answering?.refresh()
     },
   }
-  const later = Promise.withResolvers<void>()
+  const deferred = Promise.withResolvers<void>()
   const answering =
     answers === undefined
       ? undefined
@@ -257,7 +218,7 @@ export async function runConversation(
           // Questions of a conversation appear only where it is shown.
           isMine: ({ question: { cause } }) =>
             cause.conversation === undefined || cause.conversation === state.conversation.id,
-          onDeferred: later.resolve,
+          onDeferred: deferred.resolve,
           note,
         })
   if (only === undefined)
@@ -266,27 +227,18 @@ export async function runConversation(
       Object.values(servers).filter(({ disabled }) => disabled !== true).length,
       notes,
     )
-  const started = client
-    .call('servers.start', {}, { signal: io.signal })
-    .catch((error: unknown) => note(`! ${errorText(error)}`))
-  const slow = Promise.withResolvers<void>()
-  const timer = only === undefined ? setTimeout(slow.resolve, slowStartMs) : undefined
-  await Promise.race([
-    // Servers whose start the user deferred are not awaited, and in a dialogue slow ones only for a while.
-    Promise.race([started, later.promise, slow.promise]).then(() => answering?.settled()),
-    interrupted.promise,
-  ])
-  clearTimeout(timer)
+  const started = startServers(client, io, deferred.promise, only === undefined, note)
+  await Promise.race([started.then(() => answering?.settled()), interrupted.promise])
   await writeServers(state, notes, only === undefined)
   const news = createChatNews(state, notes)
-  const screen = new ConversationDisplay(state, surface, news)
+  const display = new ConversationDisplay(state, surface, news)
   if (id === undefined) conversation.show()
   else await showTranscript(state, notes)
   if (interactive) earlier = await client.call('conversations.inputs', {})
   const off = client.onState(reattachOnReplacement(state, note))
   try {
     const { isCut, failed } = await Promise.race([
-      runConversationLoop(state, surface, screen, news, only),
+      runConversationLoop(state, surface, display, news, only),
       interrupted.promise,
     ])
     await writeDeferred(state, notes)
@@ -299,6 +251,56 @@ export async function runConversation(
     answering?.stop()
     state.conversation.close()
   }
+}
+
+/** Where a conversation is shown, and the user who can answer questions about it. */
+interface Surfaces {
+  readonly surface: ChatSurface
+  readonly person: TerminalSurface | undefined
+}
+
+async function terminalSurfaces(
+  io: Io,
+  { store }: ConversationOptions,
+  options: Pick<TerminalChatOptions, 'exit' | 'earlier'>,
+): Promise<Surfaces> {
+  const lock = createTerminalLock()
+  const person = terminalSurface({
+    ...{ input: io.stdin, output: io.stdout, env: io.env, message: lock },
+    onInterrupt: () => io.interrupt(),
+    onAsking: (begins) => lock.setAsking(begins),
+    ...(store !== undefined && { store }),
+  })
+  // Loaded on demand: only this command renders Markdown, and the parser is slow to load.
+  const flow = io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
+  const surface = new TerminalChatSurface(io, lock, {
+    ...{ ...options, screen: person.screen },
+    ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
+  })
+  return { surface, person }
+}
+
+function pipeSurfaces(io: Io, { json = false, only, store }: ConversationOptions): Surfaces {
+  if (json) return { surface: jsonSurface(io, only?.message), person: undefined }
+  const person = only === undefined ? undefined : surfaceFor(io, store === undefined ? {} : { store })
+  return { surface: pipedSurface(io, only?.message), person }
+}
+
+/** Starts the servers. Those whose start the user deferred are not awaited, and in a dialogue slow ones only for a while. */
+async function startServers(
+  client: HostClient,
+  { signal }: Io,
+  deferred: Promise<void>,
+  isDialogue: boolean,
+  note: Note,
+): Promise<void> {
+  const started = client
+    .call('servers.start', {}, { signal })
+    .catch((error: unknown) => note(`! ${errorText(error)}`))
+  const slow = Promise.withResolvers<void>()
+  const timer = isDialogue ? setTimeout(slow.resolve, slowStartMs) : undefined
+  await Promise.race([started, deferred, slow.promise])
+  clearTimeout(timer)
 }
 
 /** Reports that the host process ended, and continues on its replacement. */
