@@ -3,9 +3,9 @@ import { truncate, wrapText } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
-import type { FormModel } from './form-model.ts'
+import type { FormAction, FormModel } from './form-model.ts'
 import type { OptionList } from './option-list.ts'
-import type { ScreenFrame } from './screen.ts'
+import type { ScreenFrame, ScreenView } from './screen.ts'
 import { visibleText, visibleWindow } from './typed-text.ts'
 
 /** Terminal width from which a value is beside its label. */
@@ -19,6 +19,17 @@ const maxHelpLines = 6
 interface Block {
   lines: string[]
   cursor?: { row: number; column: number }
+}
+
+/** A form that is filled in until an action is chosen; it cannot be reviewed with errors. */
+export function formScreen(model: FormModel, palette: Palette): ScreenView<FormAction> {
+  return {
+    draw: (columns, rows) => drawForm(model, columns, rows, palette),
+    press(key) {
+      const done = model.press(key)
+      return done === undefined || (done === 'review' && model.showErrors()) ? undefined : { done }
+    },
+  }
 }
 
 /** Draws a form that fits the terminal: as many fields with values as there is room for around the focus. */
