@@ -15,9 +15,9 @@ export interface TerminalChatOptions {
   /** Shows a view between questions; without it, there are no selection lists. */
   screen?: NonNullable<ChatSurface['screen']>
   /** Called when Ctrl+C is pressed again while something runs that reads no input. */
-  exit?: () => void
+  exit: () => void
   /** Inputs of earlier conversations, oldest first. */
-  earlier?: () => readonly string[]
+  earlier: () => readonly string[]
 }
 
 const exitHint = '(To quit: Ctrl+C again, Ctrl+D or /quit)\n'
@@ -35,19 +35,15 @@ export class TerminalChatSurface implements ChatSurface {
   readonly #lock: TerminalLock
   readonly #output: TerminalOutput
   readonly #input: InputLine
-  readonly #exit: () => void
-  readonly #earlier: () => readonly string[]
+  readonly #options: TerminalChatOptions
   readonly #queue: string[] = []
   #history: readonly string[] | undefined
   /** Whether Ctrl+C was pressed since the last read. */
   #isInterrupted = false
   #hasRead = false
 
-  constructor(
-    io: Io,
-    lock: TerminalLock,
-    { exit = () => {}, earlier = () => [], markdown: Markdown, screen }: TerminalChatOptions = {},
-  ) {
+  constructor(io: Io, lock: TerminalLock, options: TerminalChatOptions) {
+    const { markdown: Markdown, screen } = options
     const palette = paletteFor(io.stdout, io.env)
     const output = new TerminalOutput(io.stdout, lock)
     this.palette = palette
@@ -55,8 +51,7 @@ export class TerminalChatSurface implements ChatSurface {
     this.#lock = lock
     this.#output = output
     this.#input = new InputLine(io, lock, output)
-    this.#exit = exit
-    this.#earlier = earlier
+    this.#options = options
     if (screen !== undefined) this.screen = screen
     if (Markdown !== undefined)
       this.markdown = () =>
@@ -188,7 +183,7 @@ export class TerminalChatSurface implements ChatSurface {
 
   /** Ctrl+C between two reads, also while a stopped turn is ending. */
   #onIdleInterrupt(): void {
-    if (this.#isInterrupted) this.#exit()
+    if (this.#isInterrupted) this.#options.exit()
     else this.#output.write(exitHint)
     this.#isInterrupted = true
   }
@@ -198,7 +193,7 @@ export class TerminalChatSurface implements ChatSurface {
   }
 
   #inputs(): readonly string[] {
-    this.#history ??= [...new Set(this.#earlier())].slice(-maxHistory)
+    this.#history ??= [...new Set(this.#options.earlier())].slice(-maxHistory)
     return this.#history
   }
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { DaemonOptions } from '../commands/daemon.ts'
 import type { Invocation } from './invocation.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { storeOption, withConfigOptions, withStoreOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
 /** Adds `daemon` with its subcommands. */
@@ -27,12 +27,9 @@ export function addDaemonCommands(program: Command, invocation: Invocation): voi
     [status, async () => (await import('../commands/daemon.ts')).daemonStatus],
     [stop, async () => (await import('../commands/daemon.ts')).daemonStop],
   ] as const) {
-    withConfigOptions(command)
-      .addOption(storeOption())
-      .addOption(jsonOption())
-      .action((options: DaemonOptions) =>
-        invocation.run(options, async (io, output) => (await work())(options, io, output)),
-      )
+    withStoreOptions(command).action((options: DaemonOptions) =>
+      invocation.run(options, async (io, output) => (await work())(options, io, output)),
+    )
   }
   // Started by commands; when started by hand, it prints its messages.
   withConfigOptions(daemon.command('serve', { hidden: true }))

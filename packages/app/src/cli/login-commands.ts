@@ -1,16 +1,14 @@
 import type { Command } from 'commander'
 import type { LoginOptions } from '../commands/login.ts'
 import type { Invocation } from './invocation.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { withStoreOptions } from './options.ts'
 
 /** Adds `login` and `logout`. */
 export function addLoginCommands(program: Command, invocation: Invocation): void {
   const load = () => import('../commands/login.ts')
   const createCommand = (name: string, description: string): Command =>
-    withConfigOptions(program.command(name).usage('[options] <server>'))
+    withStoreOptions(program.command(name).usage('[options] <server>'))
       .description(description)
-      .addOption(storeOption())
-      .addOption(jsonOption())
       .argument('[words...]')
   createCommand('login', 'Sign in to a server in your browser; tokens are stored encrypted')
     .option('--no-browser', 'print the address instead of opening a browser')

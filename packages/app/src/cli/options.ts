@@ -31,6 +31,11 @@ export function withConfigOptions(command: Command): Command {
     .option('--no-daemon', 'start servers for this command alone, and end them with it')
 }
 
+/** The options of most commands that use the configuration and the store. */
+export function withStoreOptions(command: Command): Command {
+  return withConfigOptions(command).addOption(storeOption()).addOption(jsonOption())
+}
+
 /** Where the activity log and grants are stored. */
 export function storeOption(): Option {
   return new Option(

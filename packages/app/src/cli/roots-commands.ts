@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { RootsOptions, rootsVerbs } from '../commands/roots.ts'
 import type { Invocation } from './invocation.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { withStoreOptions } from './options.ts'
 
 const verbs: readonly [name: keyof typeof rootsVerbs, usage: string, does: string][] = [
   ['add', '<folder>', 'Open a folder to servers you allow'],
@@ -18,9 +18,7 @@ const verbs: readonly [name: keyof typeof rootsVerbs, usage: string, does: strin
 export function addRootsCommands(program: Command, invocation: Invocation): void {
   const command = program.command('roots').description('Show and manage folders that servers may see (roots)')
   const run = (verb: keyof typeof rootsVerbs, subcommand: Command): void => {
-    withConfigOptions(subcommand)
-      .addOption(storeOption())
-      .addOption(jsonOption())
+    withStoreOptions(subcommand)
       .argument('[words...]')
       .action((words: string[], options: RootsOptions) =>
         invocation.run(options, async (io, output) =>

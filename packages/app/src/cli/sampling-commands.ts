@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { RankOptions, SamplingOptions } from '../commands/sampling.ts'
 import type { Invocation } from './invocation.ts'
-import { jsonOption, numberOf, storeOption, withConfigOptions } from './options.ts'
+import { numberOf, withStoreOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
 const share = numberOf('a number from 0 to 1', (value) => value >= 0 && value <= 1)
@@ -9,16 +9,13 @@ const share = numberOf('a number from 0 to 1', (value) => value >= 0 && value <=
 /** Adds `sampling` with its subcommands. */
 export function addSamplingCommands(program: Command, invocation: Invocation): void {
   const load = () => import('../commands/sampling.ts')
-  const sampling = withConfigOptions(
+  const sampling = withStoreOptions(
     program
       .command('sampling')
       .description('Show model usage by servers (sampling), and what passes without review'),
+  ).action((options: SamplingOptions) =>
+    invocation.run(options, async (io, output) => (await load()).sampling(options, io, output)),
   )
-    .addOption(storeOption())
-    .addOption(jsonOption())
-    .action((options: SamplingOptions) =>
-      invocation.run(options, async (io, output) => (await load()).sampling(options, io, output)),
-    )
   refuseUnknownWords(sampling)
   sampling
     .command('revoke')

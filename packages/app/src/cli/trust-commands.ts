@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { TrustOptions } from '../commands/trust.ts'
 import type { Invocation } from './invocation.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import { withStoreOptions } from './options.ts'
 
 const verbs = [
   ['accept', 'Accept items as they are now, or everything that changed'],
@@ -13,8 +13,7 @@ const verbs = [
 export function addTrustCommands(program: Command, invocation: Invocation): void {
   const load = () => import('../commands/trust.ts')
   const trust = program.command('trust').description('Review changed definitions of servers')
-  const withOptions = (command: Command): Command =>
-    withConfigOptions(command).addOption(storeOption()).addOption(jsonOption()).argument('[words...]')
+  const withOptions = (command: Command): Command => withStoreOptions(command).argument('[words...]')
   withOptions(trust.command('show', { isDefault: true }).usage('[options] [server]'))
     .description('Show the state of all servers, or the changes of one; starts nothing')
     .option('--check', 'connect the servers first, and exit with 1 if something needs a decision')

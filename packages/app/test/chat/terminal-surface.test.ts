@@ -32,6 +32,7 @@ function terminal() {
       exit: () => {
         left += 1
       },
+      earlier: () => [],
     },
   )
   const tick = () => new Promise((resolve) => setTimeout(resolve, 20))
