@@ -10,7 +10,7 @@ import { prettyJson, toolResult } from '../output/content.ts'
 import { wrapText } from '../output/flow.ts'
 import { rawResult } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { duration } from './calls.ts'
 import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
@@ -193,7 +193,7 @@ function startOf(text: string): { shown: string; omitted: string } {
     return { shown, omitted: `${text.length - shown.length} characters` }
   }
   const left = lines.length - maxShown.lines
-  return { shown: head, omitted: left > 0 ? `${left} ${left === 1 ? 'line' : 'lines'}` : '' }
+  return { shown: head, omitted: left > 0 ? count(left, 'line') : '' }
 }
 
 /** The texts of a result as the tool returned them, or the whole call as JSON for a `.json` file. */

@@ -3,7 +3,7 @@ import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { registryOptions } from '../cli/registry.ts'
 import { findingLines } from '../output/definitions.ts'
-import { oneLine, plain } from '../output/sanitize.ts'
+import { count, oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
 export interface RegistryCommandOptions {
@@ -27,9 +27,7 @@ export async function searchRegistry(
     ...(options.cursor !== undefined && { cursor: options.cursor }),
   })
   output.result({ registry: registry.url, servers: servers.map(summary), nextCursor }, () => {
-    const heading = output.palette.dim(
-      `${servers.length} ${servers.length === 1 ? 'server' : 'servers'} in ${registry.url}`,
-    )
+    const heading = output.palette.dim(`${count(servers.length, 'server')} in ${registry.url}`)
     if (servers.length === 0) return `${heading}\nNo match. Try fewer words: only names are searched.`
     const rows = servers.map(({ name, version, kinds, description }) => [
       oneLine(name),

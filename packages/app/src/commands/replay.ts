@@ -15,7 +15,7 @@ import { cancelled } from '../forms/prompter.ts'
 import { changeLines } from '../output/changes.ts'
 import { promptResult, readResult, toolResult } from '../output/content.ts'
 import { fixesIn } from '../output/fixes.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { editJson } from '../surface/edit.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 
@@ -113,11 +113,10 @@ function replayText({ request, result, denied, changes }: Replay, output: Comman
   if (denied) return [head, text, palette.red('✗ It was not called.')].join('\n')
   if (changes === undefined) return [head, text, palette.dim('The previous result is not known.')].join('\n')
   if (changes.length === 0) return [head, text, palette.green('✓ The same result as before.')].join('\n')
-  const count = `${changes.length} ${changes.length === 1 ? 'place' : 'places'}`
   return [
     head,
     text,
-    palette.red(`✗ The result differs from the previous one in ${count}:`),
+    palette.red(`✗ The result differs from the previous one in ${count(changes.length, 'place')}:`),
     ...changeLines(changes, output),
   ].join('\n')
 }
