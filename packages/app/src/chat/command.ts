@@ -48,6 +48,7 @@ export interface ChatOptions extends ConfigChoice {
   model?: string
   root?: string[]
   answers?: string
+  /** The store, if not the default one: deferred questions are answered there. */
   store?: string
   /** Lets the model write programs that call the tools. */
   code?: boolean
@@ -75,7 +76,6 @@ export async function chat(
   // A model that is unavailable is reported before anything starts.
   if (options.model !== undefined) modelsInUse(io.env, options.model, [])
   const roots = await Promise.all((options.root ?? []).map((folder) => openedRoot(folder, io)))
-  const { store } = options
   return await runConversation(
     async (canAsk, note) => {
       // Options of this command alone do not apply to a shared host; and in a run without a user, nothing may wait for an answer.
@@ -95,9 +95,9 @@ export async function chat(
     },
     io,
     {
+      ...options,
       servers: config.servers,
       facts: config.sampling.models ?? [],
-      json: options.json === true,
       asksPerson: answers === undefined,
       open: {
         context: false,
@@ -106,9 +106,6 @@ export async function chat(
         ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
       },
       ...(only !== undefined && { only }),
-      ...(options.resume !== undefined && { resume: options.resume }),
-      ...(store !== undefined && { store }),
-      ...(options.context !== undefined && { context: options.context }),
     },
   )
 }
@@ -144,20 +141,14 @@ async function readStdin({ stdin, signal }: Io): Promise<string> {
 }
 
 /** Options of `runConversation`. */
-export interface ConversationOptions {
+export interface ConversationOptions extends Pick<ChatOptions, 'resume' | 'json' | 'store' | 'context'> {
   /** The configured servers, by name. */
   servers: Readonly<Record<string, ServerConfig>>
   facts?: readonly ModelFacts[]
   /** How conversations are opened. A model given here also answers in conversations that used another one. */
   open?: Omit<OpenOptions, 'id'>
-  resume?: string | true
-  json?: boolean
   /** Asks the user at this terminal; false when the host already has something that answers. Default true. */
   asksPerson?: boolean
-  /** The store, if not the default one: deferred questions are answered there. */
-  store?: string
-  /** Includes resources that servers mark as important for a model. Default true. */
-  context?: boolean
   /** Answers this one message and exits: the line as typed, and text sent to the model with it. */
   only?: SingleMessage & { readonly message: string }
 }
