@@ -26,7 +26,7 @@ import { writeDeferred, writeGreeting, writeServers } from './greet.ts'
 import { jsonSurface, pipedSurface } from './piped-surface.ts'
 import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
-import { createTerminalLock } from './terminal-lock.ts'
+import { TerminalLock } from './terminal-lock.ts'
 import { type TerminalChatOptions, TerminalChatSurface } from './terminal-surface.ts'
 
 /** Maximum bytes read from stdin for one message. */
@@ -255,7 +255,7 @@ async function terminalSurfaces(
   { store }: ConversationOptions,
   options: Pick<TerminalChatOptions, 'exit' | 'earlier'>,
 ): Promise<Surfaces> {
-  const lock = createTerminalLock()
+  const lock = new TerminalLock()
   const person = terminalSurface({
     ...{ input: io.stdin, output: io.stdout, env: io.env, message: lock },
     onInterrupt: () => io.interrupt(),

@@ -9,6 +9,8 @@ const registryHelp = 'registry URL; default JACKFIELD_REGISTRY, or the official 
 
 /** Adds `registry`, `install` and `uninstall`. */
 export function addInstallCommands(program: Command, invocation: Invocation): void {
+  const run: Invocation['run'] = (options, work) =>
+    invocation.run(options, (io, output) => withUsageErrors(() => work(io, output)))
   const registry = program.command('registry').description('Find published servers')
   registry
     .command('search')
@@ -19,10 +21,8 @@ export function addInstallCommands(program: Command, invocation: Invocation): vo
     .option('--cursor <cursor>', 'continue after a page')
     .addOption(jsonOption())
     .action((words: string[], options: RegistryCommandOptions) =>
-      invocation.run(options, (io, output) =>
-        withUsageErrors(async () =>
-          (await import('../commands/registry.ts')).searchRegistry(words, options, io, output),
-        ),
+      run(options, async (io, output) =>
+        (await import('../commands/registry.ts')).searchRegistry(words, options, io, output),
       ),
     )
   registry
@@ -32,10 +32,8 @@ export function addInstallCommands(program: Command, invocation: Invocation): vo
     .option('--registry <url>', registryHelp)
     .addOption(jsonOption())
     .action((name: string | undefined, options: RegistryCommandOptions) =>
-      invocation.run(options, (io, output) =>
-        withUsageErrors(async () =>
-          (await import('../commands/registry.ts')).showRegistry(name, options, io, output),
-        ),
+      run(options, async (io, output) =>
+        (await import('../commands/registry.ts')).showRegistry(name, options, io, output),
       ),
     )
   program
@@ -52,10 +50,8 @@ export function addInstallCommands(program: Command, invocation: Invocation): vo
     .addOption(storeOption())
     .addOption(jsonOption())
     .action((words: string[], options: InstallOptions) =>
-      invocation.run(options, (io, output) =>
-        withUsageErrors(async () =>
-          (await import('../commands/install.ts')).install(words, invocation.command, options, io, output),
-        ),
+      run(options, async (io, output) =>
+        (await import('../commands/install.ts')).install(words, invocation.command, options, io, output),
       ),
     )
   program
@@ -64,8 +60,8 @@ export function addInstallCommands(program: Command, invocation: Invocation): vo
     .argument('[name]')
     .addOption(jsonOption())
     .action((name: string | undefined, options: { json?: boolean }) =>
-      invocation.run(options, (io, output) =>
-        withUsageErrors(async () => (await import('../commands/install.ts')).uninstall(name, io, output)),
+      run(options, async (io, output) =>
+        (await import('../commands/install.ts')).uninstall(name, io, output),
       ),
     )
 }

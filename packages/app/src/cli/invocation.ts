@@ -8,21 +8,13 @@ export class Invocation {
   readonly io: Io
   /** The words after `--`: the command of a server to start. */
   readonly command: string[] | undefined
-  #exitCode: ExitCode = ExitCode.done
-  #hasTimeout = false
+  exitCode: ExitCode = ExitCode.done
+  /** Whether the command has `--timeout`. */
+  hasTimeout = false
 
   constructor(io: Io, command: string[] | undefined) {
     this.io = io
     this.command = command
-  }
-
-  get exitCode(): ExitCode {
-    return this.#exitCode
-  }
-
-  /** Whether the command has `--timeout`. */
-  get hasTimeout(): boolean {
-    return this.#hasTimeout
   }
 
   /** Runs a command. With `json`, its result is JSON. Its module is imported on use, so that help and usage errors stay fast. */
@@ -30,7 +22,7 @@ export class Invocation {
     { json }: { json?: boolean },
     work: (io: Io, output: Output) => Promise<ExitCode>,
   ): Promise<void> {
-    this.#exitCode = await work(this.io, createOutput(this.io, json === true))
+    this.exitCode = await work(this.io, createOutput(this.io, json === true))
   }
 
   /** The action of a command that has the options of `withServerOptions`. */
@@ -40,7 +32,7 @@ export class Invocation {
     return async (words, given) => {
       if (given.json === true && given.output !== undefined && given.output !== 'json')
         throw usageError(`--json is the same as --output json. Give only --output ${given.output}.`)
-      this.#hasTimeout = true
+      this.hasTimeout = true
       const json = given.json === true || given.output === 'json'
       const options = { ...given, ...(json && { json }) }
       await this.run(options, async (io, output) =>

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { createTerminalLock } from '../../src/chat/terminal-lock.ts'
+import { TerminalLock } from '../../src/chat/terminal-lock.ts'
 import { TerminalChatSurface } from '../../src/chat/terminal-surface.ts'
 
 function terminal() {
@@ -11,7 +11,7 @@ function terminal() {
     seen += chunk
   })
   const interrupts: (() => void)[] = []
-  const lock = createTerminalLock()
+  const lock = new TerminalLock()
   let left = 0
   const surface = new TerminalChatSurface(
     {
