@@ -71,7 +71,8 @@ export function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const dashes = argv.indexOf('--')
   const own = dashes === -1 ? argv : argv.slice(0, dashes)
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
-  return serverSelection.run(selectionOptionsIn(own), () => runCommand(own, command, io))
+  const invocation = new Invocation({ ...io, json: wantsJson(own) }, command)
+  return serverSelection.run(selectionOptionsIn(own), () => runCommand(own, invocation))
 }
 
 /** Each adds the commands of one topic. */
@@ -95,20 +96,13 @@ const commandGroups = [
   addCompletionCommands,
 ]
 
-/** `command`: the words after `--`. */
-async function runCommand(
-  own: readonly string[],
-  command: string[] | undefined,
-  commandIo: Io,
-): Promise<ExitCode> {
-  const io: Io = { ...commandIo, json: wantsJson(own) }
-  const invocation = new Invocation(io, command)
+async function runCommand(words: readonly string[], invocation: Invocation): Promise<ExitCode> {
   const program = createProgram(invocation)
   try {
-    await checkFirstWords(program, own)
-    await program.parseAsync([...own], { from: 'user' })
+    await checkFirstWords(program, words)
+    await program.parseAsync([...words], { from: 'user' })
     // Also for a command that runs until it is interrupted, such as watch: scripts see which signal ended it.
-    return interruptionCode(io.signal) ?? invocation.exitCode
+    return interruptionCode(invocation.io.signal) ?? invocation.exitCode
   } catch (error) {
     return await reportFailure(error, invocation)
   }
