@@ -320,11 +320,10 @@ describe('the answer', () => {
   })
 
   test('is not edited when the editor does not start', async () => {
-    const said: string[] = []
-    const prompter = { say: (lines: string[]) => said.push(...lines), text: async () => cancelled }
+    const prompter = scripted()
     const env = { EDITOR: 'no-such-editor --wait' }
     expect(await editText('tea', { prompter, env, suffix: '.md' })).toBe(cancelled)
-    expect(said).toEqual([
+    expect(prompter.printed).toEqual([
       'The editor "no-such-editor" did not start: there is no such program. Correct VISUAL or EDITOR.',
     ])
   })
