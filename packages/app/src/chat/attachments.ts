@@ -8,7 +8,7 @@ import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import type { ChatState } from './state.ts'
 import { tokenCount } from './status.ts'
-import type { ChatSurface } from './surface.ts'
+import { type ChatSurface, writeIndented } from './surface.ts'
 
 /** Unchanged words shown on each side of a difference. */
 const contextCharacters = 60
@@ -140,8 +140,7 @@ async function showDiff(
   const { palette } = surface
   const head = `${palette.bold(oneLine(copy.title))}  ${palette.dim(oneLine(copy.uri))}`
   surface.write(`${wrapText(head, surface.columns(), 0, 2)}\n`)
-  const columns = surface.columns()
-  surface.write(`${wrapText(diffText(diff, palette), columns, columns === undefined ? 0 : 2)}\n`)
+  writeIndented(diffText(diff, palette), surface)
 }
 
 function diffText({ changed, pieces, tokens }: CopyDiff, palette: Palette): string {

@@ -18,15 +18,16 @@ import { wrapText } from '../output/flow.ts'
 import { oneLine, shellWord } from '../output/sanitize.ts'
 import { answerQuestions } from '../surface/answer-questions.ts'
 import { answersSurface, readAnswers } from '../surface/answers-file.ts'
-import { terminalSurface } from '../surface/terminal.ts'
+import { type TerminalSurface, terminalSurface } from '../surface/terminal.ts'
 import { ConversationDisplay, createChatNews, runConversationLoop, type SingleMessage } from './chat.ts'
 import { ConversationView } from './conversation-view.ts'
 import { latestConversationId, showTranscript } from './conversations.ts'
 import { writeDeferred, writeGreeting, writeServers } from './greet.ts'
 import { jsonSurface, pipedSurface } from './piped-surface.ts'
 import type { ChatState } from './state.ts'
-import { createTerminalLock } from './terminal-lock.ts'
-import { terminalChatSurface } from './terminal-surface.ts'
+import type { ChatSurface } from './surface.ts'
+import { TerminalLock } from './terminal-lock.ts'
+import { type TerminalChatOptions, TerminalChatSurface } from './terminal-surface.ts'
 
 /** Maximum bytes read from stdin for one message. */
 const maxInputBytes = 4 * 1_048_576
@@ -47,6 +48,7 @@ export interface ChatOptions extends ConfigChoice {
   model?: string
   root?: string[]
   answers?: string
+  /** The store, if not the default one: deferred questions are answered there. */
   store?: string
   /** Lets the model write programs that call the tools. */
   code?: boolean
@@ -74,7 +76,6 @@ export async function chat(
   // A model that is unavailable is reported before anything starts.
   if (options.model !== undefined) modelsInUse(io.env, options.model, [])
   const roots = await Promise.all((options.root ?? []).map((folder) => openedRoot(folder, io)))
-  const { store } = options
   return await runConversation(
     async (canAsk, note) => {
       // Options of this command alone do not apply to a shared host; and in a run without a user, nothing may wait for an answer.
@@ -90,13 +91,13 @@ export async function chat(
           ...(answers === undefined && !canAsk && { surface: { name: 'nobody', show: {} } }),
         }
       }
-      return await openHost(options, 'jackfield chat', io, { isLocal: isLocal, localOptions: localOptions })
+      return await openHost(options, 'jackfield chat', io, { isLocal, localOptions })
     },
     io,
     {
+      ...options,
       servers: config.servers,
       facts: config.sampling.models ?? [],
-      json: options.json === true,
       asksPerson: answers === undefined,
       open: {
         context: false,
@@ -105,9 +106,6 @@ export async function chat(
         ...(options.maxCalls !== undefined && { maxCalls: options.maxCalls }),
       },
       ...(only !== undefined && { only }),
-      ...(options.resume !== undefined && { resume: options.resume }),
-      ...(store !== undefined && { store }),
-      ...(options.context !== undefined && { context: options.context }),
     },
   )
 }
@@ -143,20 +141,14 @@ async function readStdin({ stdin, signal }: Io): Promise<string> {
 }
 
 /** Options of `runConversation`. */
-export interface ConversationOptions {
+export interface ConversationOptions extends Pick<ChatOptions, 'resume' | 'json' | 'store' | 'context'> {
   /** The configured servers, by name. */
   servers: Readonly<Record<string, ServerConfig>>
   facts?: readonly ModelFacts[]
   /** How conversations are opened. A model given here also answers in conversations that used another one. */
   open?: Omit<OpenOptions, 'id'>
-  resume?: string | true
-  json?: boolean
   /** Asks the user at this terminal; false when the host already has something that answers. Default true. */
   asksPerson?: boolean
-  /** The store, if not the default one: deferred questions are answered there. */
-  store?: string
-  /** Includes resources that servers mark as important for a model. Default true. */
-  context?: boolean
   /** Answers this one message and exits: the line as typed, and text sent to the model with it. */
   only?: SingleMessage & { readonly message: string }
 }
@@ -172,83 +164,44 @@ type Note = (text: string) => void
 export async function runConversation(
   host: (canAsk: boolean, note: Note) => Promise<OpenHost>,
   io: Io,
-  {
-    servers,
-    facts = [],
-    open: openOptions = {},
-    resume,
-    json = false,
-    asksPerson = true,
-    store,
-    context = true,
-    only,
-  }: ConversationOptions,
+  options: ConversationOptions,
 ): Promise<ExitCode> {
-  const interactive = isInteractive(io) && !json && only === undefined
-  const lock = createTerminalLock()
-  const person = interactive
-    ? terminalSurface({
-        input: io.stdin,
-        output: io.stdout,
-        env: io.env,
-        onInterrupt: () => io.interrupt(),
-        onAsking: (begins) => lock.setAsking(begins),
-        message: lock,
-        ...(store !== undefined && { store }),
-      })
-    : only === undefined || json
-      ? undefined
-      : surfaceFor(io, store === undefined ? {} : { store })
-  const answers = asksPerson ? person : undefined
+  const { servers, facts = [], open: openOptions = {}, resume, store, context = true, only } = options
+  const interactive = isInteractive(io) && options.json !== true && only === undefined
   const interrupted = Promise.withResolvers<never>()
   interrupted.promise.catch(() => {})
   const exit = (): void => interrupted.reject(new CliError(ExitCode.interrupted, 'Interrupted.'))
   if (io.signal.aborted) exit()
   else io.signal.addEventListener('abort', exit, { once: true })
   let earlier: readonly string[] = []
-  // Loaded on demand: only this command renders Markdown, and the parser is slow to load.
-  const flow =
-    interactive && io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
-  const surface = interactive
-    ? terminalChatSurface(io, lock, {
-        ...{ exit, earlier: () => earlier },
-        ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
-        ...(person !== undefined && { screen: person.screen }),
-      })
-    : json
-      ? jsonSurface(io, only?.message)
-      : pipedSurface(io, only?.message)
-  const { palette } = surface
+  const { surface, person } = interactive
+    ? await terminalSurfaces(io, options, { exit, earlier: () => earlier })
+    : pipeSurfaces(io, options)
+  const answers = options.asksPerson === false ? undefined : person
   const notes = surface.notes ?? surface
   const note: Note = interactive
-    ? (text) => surface.write(`${palette.dim(wrapText(text, surface.columns(), 0, 2))}\n`)
+    ? (text) => surface.write(`${surface.palette.dim(wrapText(text, surface.columns(), 0, 2))}\n`)
     : (text) => createOutput(io, false).note(text)
   await using opened = await host(answers !== undefined, note)
   const { client, isShared } = opened
   const id = resume === undefined ? undefined : await storedConversationId(resume, client)
-  const conversation = await ConversationView.open(
-    client,
-    { ...openOptions, ...(id !== undefined && { id }) },
-    (event) => screen.show(event),
-  )
+  const openView = (opening: OpenOptions): Promise<ConversationView> =>
+    ConversationView.open(client, opening, (event) => display.show(event))
+  const conversation = await openView({ ...openOptions, ...(id !== undefined && { id }) })
   const state: ChatState = {
     ...{ client, conversation, facts, servers, store, isShared, person: answers },
     ...{ context: { on: context }, leaving: io.signal, cwd: io.cwd, env: io.env },
     async open({ id } = {}) {
-      const { model: _model, ...options } = openOptions
+      const { model: _model, ...others } = openOptions
       const isChosen = openOptions.model !== undefined || id === undefined
       const model = isChosen ? { model: state.conversation.info.model } : {}
-      const next = await ConversationView.open(
-        client,
-        { ...options, ...model, ...(id !== undefined && { id }) },
-        (event) => screen.show(event),
-      )
+      const next = await openView({ ...others, ...model, ...(id !== undefined && { id }) })
       state.conversation.close()
       state.conversation = next
       answering?.refresh()
     },
   }
-  const later = Promise.withResolvers<void>()
+  const deferred = Promise.withResolvers<void>()
   const answering =
     answers === undefined
       ? undefined
@@ -256,7 +209,7 @@ export async function runConversation(
           // Questions of a conversation appear only where it is shown.
           isMine: ({ question: { cause } }) =>
             cause.conversation === undefined || cause.conversation === state.conversation.id,
-          onDeferred: later.resolve,
+          onDeferred: deferred.resolve,
           note,
         })
   if (only === undefined)
@@ -265,27 +218,18 @@ export async function runConversation(
       Object.values(servers).filter(({ disabled }) => disabled !== true).length,
       notes,
     )
-  const started = client
-    .call('servers.start', {}, { signal: io.signal })
-    .catch((error: unknown) => note(`! ${errorText(error)}`))
-  const slow = Promise.withResolvers<void>()
-  const timer = only === undefined ? setTimeout(slow.resolve, slowStartMs) : undefined
-  await Promise.race([
-    // Servers whose start the user deferred are not awaited, and in a dialogue slow ones only for a while.
-    Promise.race([started, later.promise, slow.promise]).then(() => answering?.settled()),
-    interrupted.promise,
-  ])
-  clearTimeout(timer)
+  const started = startServers(client, io, deferred.promise, only === undefined, note)
+  await Promise.race([started.then(() => answering?.settled()), interrupted.promise])
   await writeServers(state, notes, only === undefined)
   const news = createChatNews(state, notes)
-  const screen = new ConversationDisplay(state, surface, news)
+  const display = new ConversationDisplay(state, surface, news)
   if (id === undefined) conversation.show()
   else await showTranscript(state, notes)
   if (interactive) earlier = await client.call('conversations.inputs', {})
   const off = client.onState(reattachOnReplacement(state, note))
   try {
     const { isCut, failed } = await Promise.race([
-      runConversationLoop(state, surface, screen, news, only),
+      runConversationLoop(state, surface, display, news, only),
       interrupted.promise,
     ])
     await writeDeferred(state, notes)
@@ -298,6 +242,56 @@ export async function runConversation(
     answering?.stop()
     state.conversation.close()
   }
+}
+
+/** Where a conversation is shown, and the user who can answer questions about it. */
+interface Surfaces {
+  readonly surface: ChatSurface
+  readonly person: TerminalSurface | undefined
+}
+
+async function terminalSurfaces(
+  io: Io,
+  { store }: ConversationOptions,
+  options: Pick<TerminalChatOptions, 'exit' | 'earlier'>,
+): Promise<Surfaces> {
+  const lock = new TerminalLock()
+  const person = terminalSurface({
+    ...{ input: io.stdin, output: io.stdout, env: io.env, message: lock },
+    onInterrupt: () => io.interrupt(),
+    onAsking: (begins) => lock.setAsking(begins),
+    ...(store !== undefined && { store }),
+  })
+  // Loaded on demand: only this command renders Markdown, and the parser is slow to load.
+  const flow = io.stdout.isTTY === true ? await import('../output/markdown-flow.ts') : undefined
+  const surface = new TerminalChatSurface(io, lock, {
+    ...{ ...options, screen: person.screen },
+    ...(flow !== undefined && { markdown: flow.MarkdownFlow }),
+  })
+  return { surface, person }
+}
+
+function pipeSurfaces(io: Io, { json = false, only, store }: ConversationOptions): Surfaces {
+  if (json) return { surface: jsonSurface(io, only?.message), person: undefined }
+  const person = only === undefined ? undefined : surfaceFor(io, store === undefined ? {} : { store })
+  return { surface: pipedSurface(io, only?.message), person }
+}
+
+/** Starts the servers. Those whose start the user deferred are not awaited, and in a dialogue slow ones only for a while. */
+async function startServers(
+  client: HostClient,
+  { signal }: Io,
+  deferred: Promise<void>,
+  isDialogue: boolean,
+  note: Note,
+): Promise<void> {
+  const started = client
+    .call('servers.start', {}, { signal })
+    .catch((error: unknown) => note(`! ${errorText(error)}`))
+  const slow = Promise.withResolvers<void>()
+  const timer = isDialogue ? setTimeout(slow.resolve, slowStartMs) : undefined
+  await Promise.race([started, deferred, slow.promise])
+  clearTimeout(timer)
 }
 
 /** Reports that the host process ended, and continues on its replacement. */

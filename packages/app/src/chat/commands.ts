@@ -28,7 +28,7 @@ import { noticeText } from './notices.ts'
 import { usePrompt } from './prompt.ts'
 import { showCall } from './show.ts'
 import type { ChatState } from './state.ts'
-import type { ChatSurface } from './surface.ts'
+import { type ChatSurface, writeIndented } from './surface.ts'
 
 /** The result of a command. */
 export type CommandOutcome =
@@ -304,14 +304,8 @@ async function call(
       },
     },
   )
-  showText(toolResult(result, surface.palette), surface)
+  writeIndented(toolResult(result, surface.palette), surface)
   return doneOutcome
-}
-
-/** Prints text from a server, indented on a terminal. */
-function showText(text: string, surface: ChatSurface): void {
-  const columns = surface.columns()
-  surface.write(`${wrapText(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
 async function activity(

@@ -4,10 +4,11 @@ import type { ConversationCall, ConversationEntry, ConversationFacts } from '@ja
 import type { HostClient } from '@jackfield/host/client'
 import { McpError, type SamplingMessage } from '@jackfield/sdk'
 import { usageError } from '../cli/exit.ts'
+import { writeErrorReason } from '../cli/file-errors.ts'
 import { ago } from '../output/ago.ts'
 import { blockText } from '../output/content.ts'
 import { wrapText } from '../output/flow.ts'
-import { oneLine, plain } from '../output/sanitize.ts'
+import { count, oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { attachedLine } from './attachments.ts'
 import { callLine } from './calls.ts'
@@ -52,7 +53,7 @@ export async function resumeConversation(
   surface.write(
     `${table(['ID', 'LAST USED', 'TURNS', 'MODEL', 'TITLE'], rows, { palette: surface.palette, columns })}\n`,
   )
-  const number = `${fitting.length} ${fitting.length === 1 ? 'conversation' : 'conversations'}`
+  const number = count(fitting.length, 'conversation')
   const part =
     fitting.length > listed.length ? `${number}; the last ${listed.length} are shown.` : `${number}.`
   const hint = '/resume <id> resumes one, /resume <words> finds those whose title has the words.'
@@ -127,8 +128,7 @@ export async function saveConversation(
   try {
     await writeFile(resolve(state.cwd, file), text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw usageError(`It was not saved: ${reason}. Name a file that does not exist yet.`)
+    throw usageError(`It was not saved: ${writeErrorReason(error)}. Name another file.`)
   }
   surface.write(`Saved as ${oneLine(file)}.\n`)
 }
@@ -176,7 +176,7 @@ function writeConversation(facts: ConversationFacts, state: ChatState, surface: 
     return
   }
   const { palette } = surface
-  const about = `${facts.turns} ${facts.turns === 1 ? 'turn' : 'turns'}, last used ${ago(facts.lastAt, Date.now())}`
+  const about = `${count(facts.turns, 'turn')}, last used ${ago(facts.lastAt, Date.now())}`
   surface.write(`${palette.bold(oneLine(facts.title, 80) || 'Untitled')}  ${palette.dim(about)}\n`)
 }
 

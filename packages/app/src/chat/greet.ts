@@ -2,7 +2,7 @@ import { respondCommand } from '../forms/later-choice.ts'
 import { inOneLine, stateText } from '../output/connection.ts'
 import { wrapText } from '../output/flow.ts'
 import { questionSummary } from '../output/inbox.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import type { ConversationView } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
 import { tokenCount } from './status.ts'
@@ -16,7 +16,7 @@ export function writeGreeting({ info }: ConversationView, servers: number, surfa
     : 'No language model is configured, so the offline planner answers: it plans trips by fixed rules. To use a model, set ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, OLLAMA_HOST or OPENAI_COMPATIBLE_BASE_URL.'
   surface.write(`${wrapText(`${palette.bold('Jackfield')}  ${model}`, surface.columns(), 0, 2)}\n`)
   if (surface.live !== undefined && servers > 0) {
-    surface.write(`${palette.dim(`Starting ${servers} ${servers === 1 ? 'server' : 'servers'} …`)}\n`)
+    surface.write(`${palette.dim(`Starting ${count(servers, 'server')} …`)}\n`)
   }
 }
 
@@ -36,7 +36,7 @@ export async function writeServers({ client }: ChatState, surface: ChatSurface, 
     const names = ready.map(({ name }) => oneLine(name)).join(', ')
     const searched = meter.deferred ? ` ${meter.reason}` : ''
     lines.push(
-      `${ready.length} of ${servers.length} servers are connected${names === '' ? '' : `: ${names}`}. ${counted(tools.length, 'tool')} (${tokenCount(meter.tokens)} tokens), ${counted(prompts.length, 'prompt')}.${searched} /help shows what you can do.`,
+      `${ready.length} of ${servers.length} servers are connected${names === '' ? '' : `: ${names}`}. ${count(tools.length, 'tool')} (${tokenCount(meter.tokens)} tokens), ${count(prompts.length, 'prompt')}.${searched} /help shows what you can do.`,
     )
   }
   for (const { name, connection } of servers) {
@@ -77,8 +77,4 @@ export async function writeDeferred(
         : 'The question and its call end with this conversation.'
     surface.write(`${surface.palette.yellow(wrapText(`${head} ${then}`, surface.columns(), 0, 2))}\n`)
   }
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`
 }

@@ -11,7 +11,7 @@ import { answerCommands, questionState, questionSummary, shortId } from '../outp
 import { oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import type { ChatState } from './state.ts'
-import type { ChatSurface } from './surface.ts'
+import { type ChatSurface, writeIndented } from './surface.ts'
 
 /** `/tools [text]`: the tools offered to the model and their token cost; `/tools on|off <name…>` changes the selection. */
 export async function showTools(
@@ -129,9 +129,7 @@ export async function respondTo(
     surface.write(`${surface.palette.dim('Answered. The call continues.')}\n`)
     return
   }
-  const { result } = call
-  const columns = surface.columns()
-  surface.write(`${wrapText(toolResult(result, surface.palette), columns, columns === undefined ? 0 : 2)}\n`)
+  writeIndented(toolResult(call.result, surface.palette), surface)
 }
 
 const views = ['tree', 'timeline', 'stats', 'raw'] as const

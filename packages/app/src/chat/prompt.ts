@@ -10,7 +10,7 @@ import { editText, hasEditor } from '../surface/edit.ts'
 import type { CommandOutcome } from './commands.ts'
 import { quoteWord, splitWords } from './slash.ts'
 import type { ChatState } from './state.ts'
-import { askUse, type ChatSurface } from './surface.ts'
+import { askUse, type ChatSurface, writeIndented } from './surface.ts'
 import { typeahead } from './typeahead.ts'
 
 /**
@@ -41,14 +41,14 @@ export async function usePrompt(
   )
   await client.call('library.keepPromptValues', { prompt: name, arguments: args })
   let messages = [...preview.input]
-  showText(promptResult({ messages: [...preview.messages] }, surface.palette), surface)
+  writeIndented(promptResult({ messages: [...preview.messages] }, surface.palette), surface)
   for (;;) {
     const answer = await askUse(`Send this to the model (about ${preview.tokens} tokens)?`, surface)
     if (answer === 'yes') return { kind: 'say', messages }
     const changed = answer === 'edit' ? await editMessages(messages, state, surface) : undefined
     if (changed === undefined) return notSent()
     messages = changed
-    showText(messages.map(messageLines).join('\n\n'), surface)
+    writeIndented(messages.map(messageLines).join('\n\n'), surface)
   }
 }
 
@@ -163,11 +163,6 @@ function messageLines({ role, content }: SamplingMessage): string {
   return blocks
     .map((block) => `${role}: ${block.type === 'text' ? plain(block.text) : `(${block.type})`}`)
     .join('\n')
-}
-
-function showText(text: string, surface: ChatSurface): void {
-  const columns = surface.columns()
-  surface.write(`${wrapText(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
 /** A remembered value that fits on one line, else undefined. */

@@ -5,11 +5,12 @@ import type { HostClient } from '@jackfield/host/client'
 import type { CallToolResult } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { usageError } from '../cli/exit.ts'
+import { writeErrorReason } from '../cli/file-errors.ts'
 import { prettyJson, toolResult } from '../output/content.ts'
 import { wrapText } from '../output/flow.ts'
 import { rawResult } from '../output/formats.ts'
 import { mediaOf, saveMedia } from '../output/media.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { duration } from './calls.ts'
 import type { ChatState } from './state.ts'
 import type { ChatSurface } from './surface.ts'
@@ -47,8 +48,8 @@ export async function showCall(
   if (file !== undefined) {
     const path = resolve(state.cwd, file)
     await writeFile(path, fileContent(shown, result, file), { flag: 'wx', mode: 0o600 }).catch(
-      (error: Error) => {
-        throw usageError(`The result was not written: ${error.message}. Name a file that does not exist yet.`)
+      (error: unknown) => {
+        throw usageError(`The result was not written: ${writeErrorReason(error)}. Name another file.`)
       },
     )
     note(`The result of call ${shown.number} was written to ${oneLine(path)}`)
@@ -192,7 +193,7 @@ function startOf(text: string): { shown: string; omitted: string } {
     return { shown, omitted: `${text.length - shown.length} characters` }
   }
   const left = lines.length - maxShown.lines
-  return { shown: head, omitted: left > 0 ? `${left} ${left === 1 ? 'line' : 'lines'}` : '' }
+  return { shown: head, omitted: left > 0 ? count(left, 'line') : '' }
 }
 
 /** The texts of a result as the tool returned them, or the whole call as JSON for a `.json` file. */

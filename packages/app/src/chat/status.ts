@@ -1,7 +1,7 @@
 import type { ModelFacts } from '@jackfield/host'
 import { truncate, wrapText } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import type { ConversationView } from './conversation-view.ts'
 import type { ChatState } from './state.ts'
 
@@ -42,10 +42,8 @@ export async function statusLine(
     ...costParts(state),
     ...contextParts(state),
     ...(servers.length > 0 ? [`${up.length}/${servers.length} servers`] : []),
-    ...(off > 0 ? [`${off} ${off === 1 ? 'tool' : 'tools'} off`] : []),
-    ...(open.length > 0
-      ? [`${open.length} ${open.length === 1 ? 'open question' : 'open questions'}: /inbox`]
-      : []),
+    ...(off > 0 ? [`${count(off, 'tool')} off`] : []),
+    ...(open.length > 0 ? [`${count(open.length, 'open question')}: /inbox`] : []),
   ]
   return palette.dim(wrapText(parts.join(' · '), columns))
 }

@@ -1,7 +1,7 @@
 import type { Fix } from '@jackfield/host'
 import type { Cancelled } from '../forms/prompter.ts'
 import type { ScreenView } from '../forms/screen.ts'
-import { createFlow, type Flow } from '../output/flow.ts'
+import { createFlow, type Flow, wrapText } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
 import { plain } from '../output/sanitize.ts'
 
@@ -108,6 +108,12 @@ export async function askUse(
       : `Possible: ${possible}`
     surface.write(`${surface.palette.yellow(text)}\n`)
   }
+}
+
+/** Writes a text of several lines, indented on a terminal. */
+export function writeIndented(text: string, surface: ChatSurface): void {
+  const columns = surface.columns()
+  surface.write(`${wrapText(text, columns, columns === undefined ? 0 : 2)}\n`)
 }
 
 /** Writes a complete text of a model. */

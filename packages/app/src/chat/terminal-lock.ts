@@ -7,46 +7,39 @@ export interface MessageLine extends MessageTyping {
 }
 
 /** Lets the input line and server questions share one terminal: one of them has the lock at a time. */
-export interface TerminalLock extends MessageTyping {
-  /** Whether a question has the lock. */
-  readonly isLocked: boolean
-  /** Locks the terminal for a question, or releases it. The input line is hidden meanwhile. */
-  setAsking(begins: boolean): void
-  /** Resolves when no question has the lock. */
-  whenFree(): Promise<void>
-  /** Sets the message line, until the returned function is called. */
-  setMessageLine(typist: MessageLine): () => void
-}
+export class TerminalLock implements MessageTyping {
+  readonly #waiting = new Set<() => void>()
+  #questions = 0
+  #messageLine: MessageLine | undefined
 
-export function createTerminalLock(): TerminalLock {
-  const waiting = new Set<() => void>()
-  let questions = 0
-  let messageLine: MessageLine | undefined
-  return {
-    get isLocked() {
-      return questions > 0
-    },
-    get isTyping() {
-      return messageLine?.isTyping === true
-    },
-    type(keys) {
-      messageLine?.type(keys)
-    },
-    setAsking(begins) {
-      questions += begins ? 1 : -1
-      if (begins) messageLine?.suspend()
-      if (questions > 0) return
-      for (const go of waiting) go()
-      waiting.clear()
-    },
-    whenFree() {
-      return questions === 0 ? Promise.resolve() : new Promise((resolve) => waiting.add(resolve))
-    },
-    setMessageLine(next) {
-      messageLine = next
-      return () => {
-        if (messageLine === next) messageLine = undefined
-      }
-    },
+  /** Whether a question has the lock. */
+  get isLocked(): boolean {
+    return this.#questions > 0
+  }
+
+  get isTyping(): boolean {
+    return this.#messageLine?.isTyping === true
+  }
+
+  type(keys: string): void {
+    this.#messageLine?.type(keys)
+  }
+
+  /** Locks the terminal for a question, or releases it. The input line is hidden meanwhile. */
+  setAsking(begins: boolean): void {
+    this.#questions += begins ? 1 : -1
+    if (begins) this.#messageLine?.suspend()
+    if (this.isLocked) return
+    for (const go of this.#waiting) go()
+    this.#waiting.clear()
+  }
+
+  /** Resolves when no question has the lock. */
+  whenFree(): Promise<void> {
+    return this.isLocked ? new Promise((resolve) => this.#waiting.add(resolve)) : Promise.resolve()
+  }
+
+  setMessageLine(line: MessageLine): void {
+    this.#messageLine = line
   }
 }

@@ -1,6 +1,7 @@
 import type { TextStream } from '../cli/io.ts'
 import { visibleText } from '../forms/typed-text.ts'
 import { widthOf } from '../output/width.ts'
+import type { TerminalLock } from './terminal-lock.ts'
 
 /** The input below the output: its lines, each with a prompt, and the cursor position. */
 export interface InputView {
@@ -18,7 +19,7 @@ const maxRows = 12
 
 /**
  * Output above an input. The unfinished last line of the output and the input are redrawn together, so that typed text never
- * mixes with output.
+ * mixes with output. While a question is on the screen, output waits.
  */
 export class TerminalOutput {
   readonly #stream: TextStream & { rows?: number }
@@ -27,35 +28,62 @@ export class TerminalOutput {
   #input: InputView | undefined
   /** Rows between the first redrawn row and the cursor. */
   #rowsAbove = 0
+  readonly #lock: TerminalLock
+  #waiting: (() => void)[] = []
+  /** The unfinished Markdown block: redrawn with every piece, and rendered in full once it is complete. */
+  #block = ''
+  /** The line for work in progress, redrawn below each notice. */
+  #liveLine = ''
 
-  constructor(stream: TextStream & { rows?: number }) {
+  constructor(stream: TextStream & { rows?: number }, lock: TerminalLock) {
     this.#stream = stream
+    this.#lock = lock
   }
 
   get columns(): number {
     return this.#stream.columns ?? 80
   }
 
-  /** Writes text that is safe to print. */
+  /** Writes text that is safe to print, above the unfinished block or the line for work in progress. */
   write(text: string): void {
-    const before = this.#partial
-    this.#trackPartial(text)
-    if (this.#input === undefined) this.#stream.write(text)
-    else this.#draw(before + text)
+    this.#whenFree(() => {
+      const last = this.#liveLine === '' ? this.#block : this.#liveLine
+      if (last !== '') this.#replaceLine('', false)
+      this.#append(text)
+      if (last !== '' && text.endsWith('\n')) this.#replaceLine(last, false)
+    })
   }
 
-  /** Replaces the unfinished line; with `over`, ends it. */
-  replaceLine(line: string, over: boolean): void {
-    const before = this.#partial
-    this.#partial = over ? '' : line
-    const text = `${line}${over ? '\n' : ''}`
-    if (this.#input === undefined) this.#stream.write(`${before === '' ? '' : '\r\u001b[K'}${text}`)
-    else this.#draw(text)
+  /** Writes a complete block in place of the unfinished one. */
+  writeBlock(text: string): void {
+    this.#whenFree(() => {
+      this.#clearBlock()
+      this.write(text)
+    })
+  }
+
+  /** Draws the unfinished block. During a question it is left out: the next piece draws it. */
+  showBlock(line: string): void {
+    if (this.#lock.isLocked) return
+    this.#block = line
+    this.#replaceLine(line, false)
+  }
+
+  /** Draws the line for work in progress. During a question it is left out, unless it remains, with `over`. */
+  showLive(line: string, over: boolean): void {
+    this.#liveLine = over ? '' : line
+    if (over || !this.#lock.isLocked) this.#whenFree(() => this.#replaceLine(line, over))
+  }
+
+  /** Stops redrawing the line for work in progress. */
+  endLive(): void {
+    this.#liveLine = ''
   }
 
   /** Ends the unfinished line, so that other drawing code starts on its own line. */
   endLine(): void {
-    if (this.#partial !== '') this.write('\n')
+    this.#clearBlock()
+    if (this.#partial !== '') this.#append('\n')
   }
 
   /** Shows an input below the output, or removes it. */
@@ -67,9 +95,40 @@ export class TerminalOutput {
     this.#draw(this.#partial)
   }
 
-  #trackPartial(text: string): void {
+  /** Runs the function now, or when no question is on the screen. */
+  #whenFree(work: () => void): void {
+    if (!this.#lock.isLocked) {
+      work()
+      return
+    }
+    if (this.#waiting.length === 0) {
+      this.#lock.whenFree().then(() => {
+        for (const one of this.#waiting.splice(0)) this.#whenFree(one)
+      })
+    }
+    this.#waiting.push(work)
+  }
+
+  #append(text: string): void {
+    const before = this.#partial
     const end = text.lastIndexOf('\n')
-    this.#partial = end === -1 ? this.#partial + text : text.slice(end + 1)
+    this.#partial = end === -1 ? before + text : text.slice(end + 1)
+    if (this.#input === undefined) this.#stream.write(text)
+    else this.#draw(before + text)
+  }
+
+  /** Replaces the unfinished line; with `over`, ends it. */
+  #replaceLine(line: string, over: boolean): void {
+    const before = this.#partial
+    this.#partial = over ? '' : line
+    const text = `${line}${over ? '\n' : ''}`
+    if (this.#input === undefined) this.#stream.write(`${before === '' ? '' : '\r\u001b[K'}${text}`)
+    else this.#draw(text)
+  }
+
+  #clearBlock(): void {
+    if (this.#block !== '') this.#replaceLine('', false)
+    this.#block = ''
   }
 
   /** Draws `text` from the start of the unfinished line, and the input below it. */

@@ -66,30 +66,8 @@ function drawnTurnView(
     if (flow.end()) flow.push('\n')
     open = false
   }
-  const columns = (): number | undefined => {
-    const all = surface.columns()
-    return all === undefined ? undefined : all - 1
-  }
-  let since = 0
-  let timer: NodeJS.Timeout | undefined
-  let isWaitShown = false
-  /** Shows, after a second, that the model has not answered yet, and for how long. */
-  const startWaiting = (): void => {
-    if (surface.live === undefined) return
-    since = now()
-    clearInterval(timer)
-    timer = setInterval(() => {
-      const waited = Math.round((now() - since) / 1_000)
-      const line = `… waiting for ${oneLine(model, 40)}  ${waited} s · Ctrl+C stops`
-      surface.live?.(palette.dim(truncate(line, columns())), false)
-      isWaitShown = true
-    }, 1_000).unref()
-  }
-  const stopWaiting = (): void => {
-    clearInterval(timer)
-    if (isWaitShown) surface.live?.('', false)
-    isWaitShown = false
-  }
+  const columns = (): number | undefined => lineWidth(surface)
+  const waiting = new WaitingLine(surface, model, now)
   const underWay = (state: string): void => {
     if (running !== undefined) surface.live?.(runningCallLine(running, state, palette, columns()), false)
   }
@@ -100,7 +78,7 @@ function drawnTurnView(
       surface.write(`${callEndLine(event, ms, palette)}\n`)
     } else surface.live(finishedCallLine(running, event, ms, palette, columns(), signal.aborted), true)
     running = undefined
-    startWaiting()
+    waiting.start()
   }
 
   function later(event: DeferredEvent): void {
@@ -109,18 +87,18 @@ function drawnTurnView(
     if (surface.live === undefined) surface.write(`${line}\n`)
     else surface.live(line, true)
     running = undefined
-    startWaiting()
+    waiting.start()
   }
 
-  startWaiting()
+  waiting.start()
   return {
     text(delta) {
-      stopWaiting()
+      waiting.stop()
       open = true
       flow.push(delta)
     },
     call(event) {
-      stopWaiting()
+      waiting.stop()
       if (open) endLine()
       if (event.type === 'end') return end(event)
       if (event.type === 'later' || event.type === 'task') return later(event)
@@ -139,7 +117,7 @@ function drawnTurnView(
       return true
     },
     end(ending) {
-      stopWaiting()
+      waiting.stop()
       // A call that never ended, such as one of a host process that stopped, keeps its line.
       if (running !== undefined)
         surface.live?.(runningCallLine(running, 'not finished', palette, columns()), true)
@@ -148,6 +126,45 @@ function drawnTurnView(
       const words = ending === undefined ? undefined : stopNotice(ending)
       if (words !== undefined) surface.write(`${palette.yellow(words)}\n`)
     },
+  }
+}
+
+/** Columns of one line that is redrawn. */
+function lineWidth(surface: ChatSurface): number | undefined {
+  const columns = surface.columns()
+  return columns === undefined ? undefined : columns - 1
+}
+
+/** Shows, after a second, that the model has not answered yet, and for how long. */
+class WaitingLine {
+  readonly #surface: ChatSurface
+  readonly #model: string
+  readonly #now: () => number
+  #timer: NodeJS.Timeout | undefined
+  #isShown = false
+
+  constructor(surface: ChatSurface, model: string, now: () => number) {
+    this.#surface = surface
+    this.#model = oneLine(model, 40)
+    this.#now = now
+  }
+
+  start(): void {
+    if (this.#surface.live === undefined) return
+    const since = this.#now()
+    clearInterval(this.#timer)
+    this.#timer = setInterval(() => {
+      const waited = Math.round((this.#now() - since) / 1_000)
+      const line = `… waiting for ${this.#model}  ${waited} s · Ctrl+C stops`
+      this.#surface.live?.(this.#surface.palette.dim(truncate(line, lineWidth(this.#surface))), false)
+      this.#isShown = true
+    }, 1_000).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    if (this.#isShown) this.#surface.live?.('', false)
+    this.#isShown = false
   }
 }
 
@@ -197,13 +214,6 @@ export function writeLateResult(event: CallEnd, surface: ChatSurface): void {
   const { palette } = surface
   const { id, name, number } = event
   const start: CallStart = { type: 'start', id, name, arguments: {}, number }
-  const columns = surface.columns()
-  const line = finishedCallLine(
-    start,
-    event,
-    undefined,
-    palette,
-    columns === undefined ? undefined : columns - 1,
-  )
+  const line = finishedCallLine(start, event, undefined, palette, lineWidth(surface))
   surface.write(`${line}\n${palette.dim('  The model gets it with your next message.')}\n`)
 }

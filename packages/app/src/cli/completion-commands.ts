@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { usageError } from './exit.ts'
-import type { BeginCommand, Io } from './io.ts'
+import type { Invocation } from './invocation.ts'
 
 /*
  * Candidates contain text of servers, so no script passes them, or the words typed so far, through an evaluation by the shell:
@@ -67,13 +67,8 @@ Add one of these lines to the start-up file of your shell:
 Tab then completes commands, options and configured servers. While the host process of the folder runs, it also completes
 tools, resources, prompts and their arguments. Completion starts no server.`
 
-/** Adds `completion`. `command` is what follows `--`. */
-export function addCompletionCommands(
-  program: Command,
-  io: Io,
-  begin: BeginCommand,
-  command: readonly string[] | undefined,
-): void {
+/** Adds `completion`. */
+export function addCompletionCommands(program: Command, invocation: Invocation): void {
   const completion = program
     .command('completion')
     .usage('<bash|zsh|fish>')
@@ -84,14 +79,16 @@ export function addCompletionCommands(
       const script = shell === undefined ? undefined : scripts[shell]
       if (script === undefined)
         throw usageError(`Which shell? Usage: jackfield completion <${Object.keys(scripts).join('|')}>`)
-      io.stdout.write(script)
+      invocation.io.stdout.write(script)
     })
   // Called by the scripts.
   completion
     .command('words', { hidden: true })
     .argument('<shell>')
-    .action(async (shell: string) => {
-      const { completionWords } = await import('../commands/completion.ts')
-      begin(false).end(await completionWords(program, shell, command ?? [], io))
-    })
+    .action((shell: string) =>
+      invocation.run({}, async (io) => {
+        const { completionWords } = await import('../commands/completion.ts')
+        return completionWords(program, shell, invocation.command ?? [], io)
+      }),
+    )
 }

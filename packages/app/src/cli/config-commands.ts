@@ -1,24 +1,24 @@
 import type { Command } from 'commander'
 import type { ConfigCommandOptions } from '../commands/config.ts'
 import type { ExitCode } from './exit.ts'
-import type { BeginCommand, Io, Output } from './io.ts'
+import type { Invocation } from './invocation.ts'
+import type { Io, Output } from './io.ts'
 import { jsonOption, noStoreOption, storeOption, withConfigOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
 type Work = (words: string[], options: ConfigCommandOptions, io: Io, output: Output) => Promise<ExitCode>
 
-/** Adds `config` and `secret` with their subcommands. `begin` receives whether the result is JSON. */
-export function addConfigCommands(program: Command, io: Io, begin: BeginCommand): void {
+/** Adds `config` and `secret` with their subcommands. */
+export function addConfigCommands(program: Command, invocation: Invocation): void {
   const load = () => import('../commands/config.ts')
   const addCommand = (command: Command, description: string, work: () => Promise<Work>): void => {
     command
       .description(description)
       .addOption(jsonOption())
       .argument('[words...]')
-      .action(async (words: string[], options: ConfigCommandOptions) => {
-        const { output, end } = begin(options.json === true)
-        end(await (await work())(words, options, io, output))
-      })
+      .action((words: string[], options: ConfigCommandOptions) =>
+        invocation.run(options, async (io, output) => (await work())(words, options, io, output)),
+      )
   }
   const addConfigCommand: typeof addCommand = (command, description, work) =>
     addCommand(

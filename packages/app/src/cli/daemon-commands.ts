@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
 import type { DaemonOptions } from '../commands/daemon.ts'
-import type { BeginCommand, Io } from './io.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import type { Invocation } from './invocation.ts'
+import { storeOption, withConfigOptions, withStoreOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
-/** Adds `daemon` with its subcommands. `begin` receives whether the result is JSON. */
-export function addDaemonCommands(program: Command, io: Io, begin: BeginCommand): void {
+/** Adds `daemon` with its subcommands. */
+export function addDaemonCommands(program: Command, invocation: Invocation): void {
   const daemon = program
     .command('daemon')
     .description('Show or stop the host process that runs servers for the commands of a folder')
@@ -27,13 +27,9 @@ export function addDaemonCommands(program: Command, io: Io, begin: BeginCommand)
     [status, async () => (await import('../commands/daemon.ts')).daemonStatus],
     [stop, async () => (await import('../commands/daemon.ts')).daemonStop],
   ] as const) {
-    withConfigOptions(command)
-      .addOption(storeOption())
-      .addOption(jsonOption())
-      .action(async (options: DaemonOptions) => {
-        const { output, end } = begin(options.json === true)
-        end(await (await work())(options, io, output))
-      })
+    withStoreOptions(command).action((options: DaemonOptions) =>
+      invocation.run(options, async (io, output) => (await work())(options, io, output)),
+    )
   }
   // Started by commands; when started by hand, it prints its messages.
   withConfigOptions(daemon.command('serve', { hidden: true }))
@@ -41,8 +37,7 @@ export function addDaemonCommands(program: Command, io: Io, begin: BeginCommand)
     .addOption(
       new Option('--idle <seconds>', 'seconds without clients after which it ends').argParser(Number),
     )
-    .action(async (options: DaemonOptions & { idle?: number }) => {
-      const { end } = begin(false)
-      end(await (await import('../daemon/serve.ts')).serveDaemon(options, io))
-    })
+    .action((options: DaemonOptions & { idle?: number }) =>
+      invocation.run({}, async (io) => (await import('../daemon/serve.ts')).serveDaemon(options, io)),
+    )
 }

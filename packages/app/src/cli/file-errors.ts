@@ -15,6 +15,7 @@ const writeReasons: Readonly<Record<string, string>> = {
   ENOENT: 'its folder does not exist',
   ENOTDIR: 'part of its path is a file',
   EISDIR: 'it is a folder',
+  EEXIST: 'it exists already',
 }
 
 /** Why a file cannot be written. */

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import type { GatewayCommandOptions } from '../commands/gateway.ts'
-import type { BeginCommand, Io } from './io.ts'
+import type { Invocation } from './invocation.ts'
 import { noStoreOption, storeOption, withConfigOptions } from './options.ts'
 
-/** Adds `gateway`. `begin` returns the output. */
-export function addGatewayCommands(program: Command, io: Io, begin: BeginCommand): void {
+/** Adds `gateway`. */
+export function addGatewayCommands(program: Command, invocation: Invocation): void {
   withConfigOptions(
     program.command('gateway').description('Serve all configured servers as one server, under your policy'),
   )
@@ -24,9 +24,9 @@ export function addGatewayCommands(program: Command, io: Io, begin: BeginCommand
     .option('--health <path>', 'with --http: path of the health checks, such as /healthz')
     .addOption(storeOption())
     .addOption(noStoreOption())
-    .action(async (options: GatewayCommandOptions) => {
-      const { output, end } = begin(false)
-      const { gateway } = await import('../commands/gateway.ts')
-      end(await gateway(options, io, output))
-    })
+    .action((options: GatewayCommandOptions) =>
+      invocation.run({}, async (io, output) =>
+        (await import('../commands/gateway.ts')).gateway(options, io, output),
+      ),
+    )
 }

@@ -2,18 +2,15 @@ import type { Command } from 'commander'
 import type { InstallOptions } from '../commands/install.ts'
 import type { RegistryCommandOptions } from '../commands/registry.ts'
 import { type ExitCode, isRejection, usageError } from './exit.ts'
-import type { BeginCommand, Io } from './io.ts'
+import type { Invocation } from './invocation.ts'
 import { envOption, jsonOption, storeOption, wholeNumber } from './options.ts'
 
 const registryHelp = 'registry URL; default JACKFIELD_REGISTRY, or the official registry'
 
-/** Adds `registry`, `install` and `uninstall`. `command` is the part after `--`. */
-export function addInstallCommands(
-  program: Command,
-  io: Io,
-  begin: BeginCommand,
-  command: string[] | undefined,
-): void {
+/** Adds `registry`, `install` and `uninstall`. */
+export function addInstallCommands(program: Command, invocation: Invocation): void {
+  const run: Invocation['run'] = (options, work) =>
+    invocation.run(options, (io, output) => withUsageErrors(() => work(io, output)))
   const registry = program.command('registry').description('Find published servers')
   registry
     .command('search')
@@ -23,29 +20,22 @@ export function addInstallCommands(
     .option('--limit <count>', 'maximum number of results', wholeNumber(100), 30)
     .option('--cursor <cursor>', 'continue after a page')
     .addOption(jsonOption())
-    .action(async (words: string[], options: RegistryCommandOptions) => {
-      const { output, end } = begin(options.json === true)
-      end(
-        await withUsageErrors(async () =>
-          (await import('../commands/registry.ts')).searchRegistry(words, options, io, output),
-        ),
-      )
-    })
+    .action((words: string[], options: RegistryCommandOptions) =>
+      run(options, async (io, output) =>
+        (await import('../commands/registry.ts')).searchRegistry(words, options, io, output),
+      ),
+    )
   registry
     .command('show')
     .description('Show a server and what installing it would run')
     .argument('[name[@version]]')
     .option('--registry <url>', registryHelp)
     .addOption(jsonOption())
-    .action(async (name: string | undefined, options: RegistryCommandOptions) => {
-      const { output, end } = begin(options.json === true)
-      const words = name === undefined ? [] : [name]
-      end(
-        await withUsageErrors(async () =>
-          (await import('../commands/registry.ts')).showRegistry(words, options, io, output),
-        ),
-      )
-    })
+    .action((name: string | undefined, options: RegistryCommandOptions) =>
+      run(options, async (io, output) =>
+        (await import('../commands/registry.ts')).showRegistry(name, options, io, output),
+      ),
+    )
   program
     .command('install')
     .usage('[options] <name[@version] | server.json | file.mcpb | url | -- command...>')
@@ -59,28 +49,21 @@ export function addInstallCommands(
     .option('--registry <url>', registryHelp)
     .addOption(storeOption())
     .addOption(jsonOption())
-    .action(async (words: string[], options: InstallOptions) => {
-      const { output, end } = begin(options.json === true)
-      end(
-        await withUsageErrors(async () =>
-          (await import('../commands/install.ts')).install(words, command, options, io, output),
-        ),
-      )
-    })
+    .action((words: string[], options: InstallOptions) =>
+      run(options, async (io, output) =>
+        (await import('../commands/install.ts')).install(words, invocation.command, options, io, output),
+      ),
+    )
   program
     .command('uninstall')
     .description('Remove a server from your configuration, with its bundle and secrets')
     .argument('[name]')
     .addOption(jsonOption())
-    .action(async (name: string | undefined, options: { json?: boolean }) => {
-      const { output, end } = begin(options.json === true)
-      const words = name === undefined ? [] : [name]
-      end(
-        await withUsageErrors(async () =>
-          (await import('../commands/install.ts')).uninstall(words, options, io, output),
-        ),
-      )
-    })
+    .action((name: string | undefined, options: { json?: boolean }) =>
+      run(options, async (io, output) =>
+        (await import('../commands/install.ts')).uninstall(name, io, output),
+      ),
+    )
 }
 
 /** A server that cannot be installed as requested is a usage error. */

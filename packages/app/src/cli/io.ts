@@ -3,7 +3,6 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Fix } from '@jackfield/host'
 import { exactJson } from '../output/exact.ts'
 import { type Palette, paletteFor } from '../output/palette.ts'
-import type { ExitCode } from './exit.ts'
 
 /** A stream that may be a terminal. */
 export type TextStream = Writable & { isTTY?: boolean; columns?: number }
@@ -40,9 +39,6 @@ export interface Output {
   /** Prints a message, see `writeNote`. With fixes: see `noteWithFixes`. */
   note(text: string, fixes?: readonly Fix[]): void
 }
-
-/** Starts the action of a command: returns its output, and a function that sets the exit code. `json`: the result is JSON. */
-export type BeginCommand = (json: boolean) => { output: Output; end: (code: ExitCode) => void }
 
 /**
  * Writes a message to stderr. The text must be safe to print; a warning starts with `! `. As JSON it is one line,

@@ -31,6 +31,11 @@ export function withConfigOptions(command: Command): Command {
     .option('--no-daemon', 'start servers for this command alone, and end them with it')
 }
 
+/** The options of most commands that use the configuration and the store. */
+export function withStoreOptions(command: Command): Command {
+  return withConfigOptions(command).addOption(storeOption()).addOption(jsonOption())
+}
+
 /** Where the activity log and grants are stored. */
 export function storeOption(): Option {
   return new Option(
@@ -72,12 +77,45 @@ export function withContentOptions(command: Command): Command {
     .option('--save-media <folder>', 'write images, audio and other binary data to new files in this folder')
 }
 
-/** A parser of option values that are whole numbers from 1 to `max`. @throws InvalidArgumentError for every other text */
-export function wholeNumber(max = Number.POSITIVE_INFINITY): (text: string) => number {
+/** A parser of option values that are numbers. `what` describes valid ones: "a number of days". */
+export function numberOf(what: string, isValid = (value: number) => value > 0): (text: string) => number {
   return (text) => {
     const value = Number(text)
-    if (Number.isInteger(value) && value > 0 && value <= max) return value
-    const range = max === Number.POSITIVE_INFINITY ? 'above 0' : `from 1 to ${max}`
-    throw new InvalidArgumentError(`It must be a whole number ${range}.`)
+    if (text.trim() !== '' && Number.isFinite(value) && isValid(value)) return value
+    throw new InvalidArgumentError(`It must be ${what}.`)
   }
+}
+
+/** A parser of option values that are whole numbers from 1 to `max`. */
+export function wholeNumber(max = Number.POSITIVE_INFINITY): (text: string) => number {
+  const range = max === Number.POSITIVE_INFINITY ? 'above 0' : `from 1 to ${max}`
+  return numberOf(`a whole number ${range}`, (value) => Number.isInteger(value) && value > 0 && value <= max)
+}
+
+/** Adds the options of commands for one server, which parse their words themselves. */
+export function withServerOptions(command: Command): Command {
+  return withSharedOptions(command).addOption(jsonOption()).argument('[words...]')
+}
+
+/** Options of most commands, described by `jackfield help options`. */
+export function withSharedOptions(command: Command): Command {
+  return withConfigOptions(command)
+    .option('--answers <file>', 'file with answers to questions, for unattended runs')
+    .addOption(storeOption())
+    .addOption(envOption())
+    .addOption(noStoreOption())
+    .option('--header <header...>', "header for a URL target, as 'Name: value'")
+    .option('--era <era>', 'auto, modern (2026-07-28) or legacy (earlier revisions)')
+    .option('--revision <date>', 'use only this protocol revision')
+    .option(
+      '--timeout <seconds>',
+      'timeout without a response or progress, in seconds',
+      numberOf('a number of seconds'),
+    )
+    .option('-v, --verbose', 'show protocol messages and the stderr of the server')
+}
+
+/** The servers that are used, of all configured ones. */
+export function serverNamesOption(): Option {
+  return new Option('--server <name...>', 'only these servers')
 }

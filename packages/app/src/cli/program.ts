@@ -1,32 +1,21 @@
-import { Command, CommanderError, InvalidArgumentError } from 'commander'
-import type { ChatOptions } from '../chat/command.ts'
-import type { CommandContext, ServerOptions } from '../commands/context.ts'
-import type { InboxOptions } from '../commands/inbox.ts'
-import type { ServersOptions } from '../commands/servers.ts'
+import { Command, CommanderError } from 'commander'
 import { exactJson } from '../output/exact.ts'
-import type { ContentOptions } from '../output/formats.ts'
-import type { StartOptions } from '../start/command.ts'
+import { addCallCommands } from './call-commands.ts'
+import { addChatCommands } from './chat-commands.ts'
 import { addCompletionCommands } from './completion-commands.ts'
 import { addConfigCommands } from './config-commands.ts'
 import { addDaemonCommands } from './daemon-commands.ts'
 import { ExitCode, interruptionCode, usageError } from './exit.ts'
 import { addGatewayCommands } from './gateway-commands.ts'
-import { answersHelp, completeHelp, groupCommands, modelHelp, programHelp } from './help.ts'
+import { answersHelp, completeHelp, groupCommands } from './help.ts'
+import { addInboxCommands } from './inbox-commands.ts'
 import { addInstallCommands } from './install-commands.ts'
-import { createOutput, type Io } from './io.ts'
+import { Invocation } from './invocation.ts'
+import type { Io } from './io.ts'
+import { addListCommands } from './list-commands.ts'
 import { addLogCommands } from './log-commands.ts'
 import { addLoginCommands } from './login-commands.ts'
-import {
-  envOption,
-  jsonOption,
-  noStoreOption,
-  selectionOptionsIn,
-  serverSelection,
-  storeOption,
-  wholeNumber,
-  withConfigOptions,
-  withContentOptions,
-} from './options.ts'
+import { selectionOptionsIn, serverSelection, withSharedOptions } from './options.ts'
 import { addPolicyCommands } from './policy-commands.ts'
 import { addRootsCommands } from './roots-commands.ts'
 import { addSamplingCommands } from './sampling-commands.ts'
@@ -82,20 +71,45 @@ export function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   const dashes = argv.indexOf('--')
   const own = dashes === -1 ? argv : argv.slice(0, dashes)
   const command = dashes === -1 ? undefined : argv.slice(dashes + 1)
-  return serverSelection.run(selectionOptionsIn(own), () => runCommand(own, command, io))
+  const invocation = new Invocation({ ...io, json: wantsJson(own) }, command)
+  return serverSelection.run(selectionOptionsIn(own), () => runCommand(own, invocation))
 }
 
-/** `command`: the words after `--`. */
-async function runCommand(
-  own: readonly string[],
-  command: string[] | undefined,
-  commandIo: Io,
-): Promise<ExitCode> {
-  let code: ExitCode = ExitCode.done
-  let json = false
-  let hasTimeout = false
-  const isJson = wantsJson(own)
-  const io: Io = { ...commandIo, json: isJson }
+/** Each adds the commands of one topic. */
+const commandGroups = [
+  addChatCommands,
+  addWebCommands,
+  addListCommands,
+  addCallCommands,
+  addTaskCommands,
+  addInboxCommands,
+  addPolicyCommands,
+  addTrustCommands,
+  addRootsCommands,
+  addSamplingCommands,
+  addLogCommands,
+  addConfigCommands,
+  addLoginCommands,
+  addInstallCommands,
+  addGatewayCommands,
+  addDaemonCommands,
+  addCompletionCommands,
+]
+
+async function runCommand(words: readonly string[], invocation: Invocation): Promise<ExitCode> {
+  const program = createProgram(invocation)
+  try {
+    await checkFirstWords(program, words)
+    await program.parseAsync([...words], { from: 'user' })
+    // Also for a command that runs until it is interrupted, such as watch: scripts see which signal ended it.
+    return interruptionCode(invocation.io.signal) ?? invocation.exitCode
+  } catch (error) {
+    return await reportFailure(error, invocation)
+  }
+}
+
+function createProgram(invocation: Invocation): Command {
+  const { io, command } = invocation
   const program = new Command('jackfield')
     .description(programDescription)
     .version(version)
@@ -105,312 +119,39 @@ async function runCommand(
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => {
-        if (!isJson) io.stderr.write(text)
+        if (io.json !== true) io.stderr.write(text)
       },
       outputError: (text, write) => write(`error: ${parseErrorText(text)}\n`),
     })
     .exitOverride()
-
-  /** Commands that can start the server of a command after `--`. */
-  const startingCommands = new Set(['install', 'policy', 'completion'])
-  program.hook('preAction', async (_, action) => {
-    const { name, words } = topLevelCommand(action)
-    if (command === undefined || startingCommands.has(name)) return
-    const { oneLine, shellWord } = await import('../output/sanitize.ts')
-    throw usageError(
-      `jackfield ${words} takes no command after --. To configure that server: jackfield install -- ${oneLine(command.map(shellWord).join(' ')) || '<command>'}`,
-    )
-  })
-
-  /** Adds a command for one server. Its module is imported on use, so that help and usage errors stay fast. */
-  function addServerCommand<O extends ServerOptions>(
-    usage: string,
-    description: string,
-    load: () => Promise<(context: CommandContext<O>) => Promise<ExitCode>>,
-    extend: (command: Command) => Command = (same) => same,
-  ): void {
-    const [name = '', ...rest] = usage.split(' ')
-    startingCommands.add(name)
-    const root = program
-      .command(name)
-      .usage(`[options] ${rest.join(' ')}`)
-      .description(description)
-      .argument('[words...]')
-      .action(async (words: string[], given: O & ContentOptions) => {
-        if (given.json === true && given.output !== undefined && given.output !== 'json')
-          throw usageError(`--json is the same as --output json. Give only --output ${given.output}.`)
-        json = given.json === true || given.output === 'json'
-        hasTimeout = true
-        const options = { ...given, ...(json && { json }) }
-        const run = await load()
-        code = await run({ words, command, options, io, output: createOutput(io, json) })
-      })
-    withServerOptions(extend(root))
-  }
-
-  const lists = () => import('../commands/list.ts')
-  addServerCommand(
-    'tools [target] [tool]',
-    'List tools of one server or all configured servers, or show one tool in full',
-    async () => (await lists()).tools,
-    (subcommand) => subcommand.option('--meter', 'show how many tokens the definitions take, by server'),
-  )
-  addServerCommand(
-    'search <words...>',
-    'Search tools of all configured servers by what they do',
-    async () => (await import('../commands/search.ts')).search,
-    (subcommand) =>
-      serverNames(subcommand).option('--limit <count>', 'maximum number of results', wholeNumber(), 10),
-  )
-  addServerCommand(
-    'find <words...>',
-    'Search resources, resource templates and prompts of all configured servers, and texts that were read',
-    async () => (await import('../commands/find.ts')).find,
-    (subcommand) =>
-      serverNames(subcommand).option('--limit <count>', 'maximum number of results', wholeNumber(), 20),
-  )
-  addServerCommand(
-    'run <file>',
-    'Run a JavaScript or TypeScript program that calls tools of the configured servers',
-    async () => (await import('../commands/run.ts')).run,
-    (subcommand) =>
-      serverNames(subcommand)
-        .option('--types', 'print the type declarations of the API it can use')
-        .option('--max-calls <count>', 'maximum number of tool calls', wholeNumber(), 200)
-        .addHelpText('after', programHelp),
-  )
-  addServerCommand(
-    'generate <client|cli> <target>',
-    'Generate a typed client (TypeScript) or a command line from the tools of a server',
-    async () => (await import('../commands/generate.ts')).generate,
-    (subcommand) =>
-      subcommand
-        .option('-o, --output-file <file>', 'write the code to a file instead of stdout')
-        .option('--check', 'write nothing; exit with 1 if the file is out of date'),
-  )
-  addServerCommand(
-    'resources [target]',
-    'List resources and resource templates of one server or all configured servers',
-    async () => (await lists()).resources,
-    (subcommand) => subcommand.option('--tree', 'show a tree by server and URI path'),
-  )
-  addServerCommand(
-    'prompts [target]',
-    'List prompts of one server or all configured servers',
-    async () => (await lists()).prompts,
-  )
-  addServerCommand(
-    'call <target> <tool> [key=value...]',
-    'Call a tool',
-    async () => (await import('../commands/call.ts')).call,
-    (subcommand) =>
-      withContentOptions(subcommand)
-        .option('--args <json>', 'arguments as a JSON object, @file or - for stdin; sent without validation')
-        .option(
-          '--park',
-          'leave questions in the inbox and wait until they are answered with jackfield respond',
-        )
-        .addHelpText('after', answersHelp),
-  )
-  addServerCommand(
-    'read <target> <uri>',
-    'Read a resource',
-    async () => (await import('../commands/read.ts')).read,
-    (subcommand) =>
-      withContentOptions(subcommand).option('-o, --output-file <file>', 'write the contents to a file'),
-  )
-  addServerCommand(
-    'prompt <target> <name> [key=value...]',
-    'Get a prompt',
-    async () => (await import('../commands/prompt.ts')).prompt,
-    (subcommand) =>
-      withContentOptions(subcommand).option(
-        '--preview',
-        'show what a model would get, with an estimate of tokens',
-      ),
-  )
-  addServerCommand(
-    'complete <target> <prompt|template> <argument> <value> [key=value...]',
-    'Complete an argument of a prompt or resource template; key=value are arguments already chosen',
-    async () => (await import('../commands/complete.ts')).complete,
-  )
-  addServerCommand(
-    'watch <target> [uri...]',
-    'Watch for changes until Ctrl+C',
-    async () => (await import('../commands/watch.ts')).watch,
-  )
-
-  withConfigOptions(
-    program.command('servers').description('Connect all configured servers and show their state'),
-  )
-    .option('--watch', 'keep running and apply changes of the configuration files until Ctrl+C')
-    .addOption(storeOption())
-    .addOption(noStoreOption())
-    .addOption(jsonOption())
-    .action(async (options: ServersOptions) => {
-      json = options.json === true
-      const { servers } = await import('../commands/servers.ts')
-      code = await servers(options, io, createOutput(io, json))
+    .hook('preAction', async (_, action) => {
+      if (command !== undefined) await checkTakesCommand(action, command)
     })
-
-  addServerCommand(
-    'doctor [target]',
-    'Diagnose one server or all configured servers step by step and suggest fixes',
-    async () => (await import('../commands/doctor.ts')).doctor,
-  )
-
-  for (const add of [
-    addConfigCommands,
-    addSamplingCommands,
-    addTrustCommands,
-    addLoginCommands,
-    addRootsCommands,
-    addGatewayCommands,
-    addDaemonCommands,
-    addTaskCommands,
-    addWebCommands,
-    (...given: Parameters<typeof addGatewayCommands>) => addInstallCommands(...given, command),
-    (...given: Parameters<typeof addGatewayCommands>) => addCompletionCommands(...given, command),
-    addLogCommands,
-  ])
-    add(program, io, (wanted) => {
-      json = wanted
-      return { output: createOutput(io, json), end: (given) => (code = given) }
-    })
-
-  addServerCommand(
-    'replay <id|file> [key=value...]',
-    'Repeat a request of the log and compare the results',
-    async () => (await import('../commands/replay.ts')).replay,
-    (subcommand) =>
-      subcommand
-        .option('--edit', 'edit its arguments first')
-        .option('--save <file>', 'save it with its result, to run it as a test'),
-  )
-  addServerCommand(
-    'respond <id>',
-    'Answer a question in the inbox; if its program has exited, the call continues here',
-    async () => (await import('../commands/respond.ts')).respond,
-    (subcommand) =>
-      subcommand
-        .option(
-          '--accept [key=value...]',
-          'accept a form with these values, a URL, or an input with value=…; a secret is typed or read from stdin',
-        )
-        .option(
-          '--send-secrets-as-plain-text',
-          'with --accept: send values of fields that seem to ask for a password or the like',
-        )
-        .option('--decline', 'decline the request of the server')
-        .option('--cancel', 'cancel without a decision')
-        .option('--allow', 'allow the request')
-        .option('--deny', 'deny the request')
-        .option('--args <json>', 'with --allow: call with these arguments instead')
-        .option('--reason <text>', 'reason; recorded locally, and sent to the caller if a call is denied')
-        .option('--url <address>', 'address of the server, if no config names it'),
-  )
-
-  program
-    .command('inbox')
-    .description('List open questions of every program that uses the store, or show one in full')
-    .argument('[id]', 'id or a prefix of it')
-    .option('--all', 'include answered, withdrawn and lost questions')
-    .option('--server <name>', 'only this server')
-    .addOption(storeOption())
-    .addOption(jsonOption())
-    .action(async (id: string | undefined, options: InboxOptions) => {
-      json = options.json === true
-      const { inbox } = await import('../commands/inbox.ts')
-      code = await inbox(id, options, io, createOutput(io, json))
-    })
-
-  addPolicyCommands(program, {
-    io,
-    command,
-    begin: (wanted) => {
-      json = wanted
-      return { output: createOutput(io, json), end: (given) => (code = given) }
-    },
-    withServerOptions,
-  })
-
-  withConfigOptions(
-    program
-      .command('chat')
-      .description('Chat in the terminal with all configured servers, or answer one message'),
-  )
-    .argument(
-      '[message...]',
-      'answer this message and exit: the answer goes to stdout, everything else to stderr',
-    )
-    .addHelpText('after', modelHelp)
-    .option(
-      '-p, --print',
-      'answer one message and exit; stdin, if it is not a terminal, is appended to the message',
-    )
-    .option('--model <name>', 'provider/model, offline, or script:file.json; see below')
-    .option('--root <folder...>', 'folders that servers may see after you agree')
-    .option('--code', 'let the model write programs that call the tools')
-    .option(
-      '--max-calls <count>',
-      'maximum number of tool calls per message; the model then waits for you to continue (default: 200)',
-      wholeNumber(),
-    )
-    .option('--no-context', 'do not include resources that servers mark as important for a model')
-    .option('--resume [id]', 'resume a saved conversation; without an id, the last one')
-    .option('--json', 'read lines from stdin and write events as JSON lines to stdout')
-    .option('--answers <file>', 'file with answers to questions, for unattended runs')
-    .addOption(storeOption())
-    .addOption(noStoreOption())
-    .action(async (words: string[], options: ChatOptions) => {
-      const { chat } = await import('../chat/command.ts')
-      json = options.json === true
-      code = await chat(words, options, io, createOutput(io, false))
-    })
-
-  program
-    .command('start')
-    .description('Try Jackfield with bundled servers: a chat, or a scripted trip without a terminal')
-    .option('--script', 'run the scripted planning conversation')
-    .option('--model <name>', 'provider/model, or offline; see jackfield chat --help')
-    .option('--record <file>', 'write the scripted conversation as an SVG picture')
-    .option('--web', 'run the planning conversation in the browser; default: ask on a terminal')
-    .option('--no-web', 'run it in this terminal, without asking')
-    .option('--no-open', 'with --web: print the login link only')
-    .option('--json', 'with --web: print the login link as one line of JSON: {"url":"…"}')
-    .action(async (options: StartOptions) => {
-      const { start } = await import('../start/command.ts')
-      code = await start(options, io, createOutput(io, options.json === true))
-    })
-
+  for (const addCommands of commandGroups) addCommands(program, invocation)
   const shared = withSharedOptions(
     program.command('options').usage(' ').description('Show options shared by most commands'),
   )
     .addHelpText('after', answersHelp)
     .action(() => shared.outputHelp())
-
   groupCommands(program)
   completeHelp(program, shared)
-  try {
-    await checkFirstWords(program, own)
-    await program.parseAsync([...own], { from: 'user' })
-    // Also for a command that runs until it is interrupted, such as watch: scripts see which signal ended it.
-    return interruptionCode(io.signal) ?? code
-  } catch (error) {
-    // Commander has already printed its error or the help.
-    if (error instanceof CommanderError) {
-      if (error.exitCode === 0) return ExitCode.done
-      if (isJson) {
-        io.stderr.write(`${exactJson({ error: { message: parseErrorText(error.message) } })}\n`)
-      }
-      return ExitCode.usage
-    }
-    const { failureOf, failureText } = await import('./failure.ts')
-    const failure = failureOf(error, interruptionCode(io.signal), hasTimeout)
-    const { exitCode, ...printed } = failure
-    io.stderr.write(json || isJson ? `${exactJson({ error: printed })}\n` : `${failureText(failure)}\n`)
-    return exitCode
+  return program
+}
+
+/** Prints the error that ended a command. */
+async function reportFailure(error: unknown, { io, hasTimeout }: Invocation): Promise<ExitCode> {
+  // Commander has already printed its error or the help.
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return ExitCode.done
+    if (io.json === true)
+      io.stderr.write(`${exactJson({ error: { message: parseErrorText(error.message) } })}\n`)
+    return ExitCode.usage
   }
+  const { failureOf, failureText } = await import('./failure.ts')
+  const failure = failureOf(error, interruptionCode(io.signal), hasTimeout)
+  const { exitCode, ...printed } = failure
+  io.stderr.write(io.json === true ? `${exactJson({ error: printed })}\n` : `${failureText(failure)}\n`)
+  return exitCode
 }
 
 /** An error of commander, without the name of a subcommand that was not typed. */
@@ -424,11 +165,17 @@ function parseErrorText(message: string): string {
     )
 }
 
-/** The name of the first command of a command line, and the names of it and its subcommands. */
-function topLevelCommand(command: Command): { name: string; words: string } {
+/** @throws a usage error if the action takes no command after `--` */
+async function checkTakesCommand(action: Command, command: readonly string[]): Promise<void> {
   const names: string[] = []
-  for (let at: Command | null = command; at?.parent != null; at = at.parent) names.unshift(at.name())
-  return { name: names[0] ?? '', words: names.join(' ') }
+  for (let at: Command | null = action; at?.parent != null; at = at.parent) names.unshift(at.name())
+  const name = names.join(' ')
+  // What starts the server of a command after `--` also has variables for it.
+  if (action.options.some(({ long }) => long === '--env') || name === 'completion words') return
+  const { oneLine, shellWord } = await import('../output/sanitize.ts')
+  throw usageError(
+    `jackfield ${name} takes no command after --. To configure that server: jackfield install -- ${oneLine(command.map(shellWord).join(' ')) || '<command>'}`,
+  )
 }
 
 /** @throws a usage error for options before the command, and for commands that do not exist but have a counterpart */
@@ -450,32 +197,4 @@ async function checkFirstWords(
   const commands = [...program.commands.map((command) => command.name()), 'help']
   if (!commands.includes(second))
     throw usageError(`There is no command "${oneLine(second)}". jackfield --help lists all commands.`)
-}
-
-function withServerOptions(command: Command): Command {
-  return withSharedOptions(command).addOption(jsonOption())
-}
-
-/** Options of most commands, described by `jackfield help options`. */
-function withSharedOptions(command: Command): Command {
-  return withConfigOptions(command)
-    .option('--answers <file>', 'file with answers to questions, for unattended runs')
-    .addOption(storeOption())
-    .addOption(envOption())
-    .addOption(noStoreOption())
-    .option('--header <header...>', "header for a URL target, as 'Name: value'")
-    .option('--era <era>', 'auto, modern (2026-07-28) or legacy (earlier revisions)')
-    .option('--revision <date>', 'use only this protocol revision')
-    .option('--timeout <seconds>', 'timeout without a response or progress, in seconds', positiveSeconds)
-    .option('-v, --verbose', 'show protocol messages and the stderr of the server')
-}
-
-function serverNames(command: Command): Command {
-  return command.option('--server <name...>', 'only these servers')
-}
-
-function positiveSeconds(text: string): number {
-  const value = Number(text)
-  if (Number.isFinite(value) && value > 0) return value
-  throw new InvalidArgumentError('It must be a number of seconds.')
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { RootsOptions, rootsVerbs } from '../commands/roots.ts'
-import type { BeginCommand, Io } from './io.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import type { Invocation } from './invocation.ts'
+import { withStoreOptions } from './options.ts'
 
 const verbs: readonly [name: keyof typeof rootsVerbs, usage: string, does: string][] = [
   ['add', '<folder>', 'Open a folder to servers you allow'],
@@ -14,19 +14,17 @@ const verbs: readonly [name: keyof typeof rootsVerbs, usage: string, does: strin
   ['forget', '<server>', 'Forget the decision about a server, so that you are asked again'],
 ]
 
-/** Adds `roots` with its subcommands. `begin` receives whether the result is JSON, and returns the output. */
-export function addRootsCommands(program: Command, io: Io, begin: BeginCommand): void {
+/** Adds `roots` with its subcommands. */
+export function addRootsCommands(program: Command, invocation: Invocation): void {
   const command = program.command('roots').description('Show and manage folders that servers may see (roots)')
   const run = (verb: keyof typeof rootsVerbs, subcommand: Command): void => {
-    withConfigOptions(subcommand)
-      .addOption(storeOption())
-      .addOption(jsonOption())
+    withStoreOptions(subcommand)
       .argument('[words...]')
-      .action(async (words: string[], options: RootsOptions) => {
-        const { output, end } = begin(options.json === true)
-        const { roots } = await import('../commands/roots.ts')
-        end(await roots(verb, words, options, io, output))
-      })
+      .action((words: string[], options: RootsOptions) =>
+        invocation.run(options, async (io, output) =>
+          (await import('../commands/roots.ts')).roots(verb, words, options, io, output),
+        ),
+      )
   }
   run(
     'show',

@@ -1,33 +1,32 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { RankOptions, SamplingOptions } from '../commands/sampling.ts'
-import type { BeginCommand, Io } from './io.ts'
-import { jsonOption, storeOption, withConfigOptions } from './options.ts'
+import type { Invocation } from './invocation.ts'
+import { numberOf, withStoreOptions } from './options.ts'
 import { refuseUnknownWords } from './unknown-word.ts'
 
-/** Adds `sampling` with its subcommands. `begin` receives whether the result is JSON, and returns the output. */
-export function addSamplingCommands(program: Command, io: Io, begin: BeginCommand): void {
+const share = numberOf('a number from 0 to 1', (value) => value >= 0 && value <= 1)
+
+/** Adds `sampling` with its subcommands. */
+export function addSamplingCommands(program: Command, invocation: Invocation): void {
   const load = () => import('../commands/sampling.ts')
-  const sampling = withConfigOptions(
+  const sampling = withStoreOptions(
     program
       .command('sampling')
       .description('Show model usage by servers (sampling), and what passes without review'),
+  ).action((options: SamplingOptions) =>
+    invocation.run(options, async (io, output) => (await load()).sampling(options, io, output)),
   )
-    .addOption(storeOption())
-    .addOption(jsonOption())
-    .action(async (options: SamplingOptions) => {
-      const { output, end } = begin(options.json === true)
-      end(await (await load()).sampling(options, io, output))
-    })
   refuseUnknownWords(sampling)
   sampling
     .command('revoke')
     .usage('[options] <id>')
     .argument('[id]', 'id or a prefix of it')
     .description('Revoke a permission to pass without review')
-    .action(async (id: string | undefined, _options: unknown, subcommand: Command) => {
+    .action((id: string | undefined, _options: unknown, subcommand: Command) => {
       const options = subcommand.optsWithGlobals<SamplingOptions>()
-      const { output, end } = begin(options.json === true)
-      end(await (await load()).revokeSampling(id, options, io, output))
+      return invocation.run(options, async (io, output) =>
+        (await load()).revokeSampling(id, options, io, output),
+      )
     })
   sampling
     .command('rank')
@@ -36,15 +35,8 @@ export function addSamplingCommands(program: Command, io: Io, begin: BeginComman
     .option('--cost <share>', 'how much a low price matters, 0 to 1', share)
     .option('--speed <share>', 'how much speed matters, 0 to 1', share)
     .option('--intelligence <share>', 'how much ability matters, 0 to 1', share)
-    .action(async (_options: unknown, command: Command) => {
+    .action((_options: unknown, command: Command) => {
       const options = command.optsWithGlobals<RankOptions>()
-      const { output, end } = begin(options.json === true)
-      end(await (await load()).rankModels(options, io, output))
+      return invocation.run(options, async (io, output) => (await load()).rankModels(options, io, output))
     })
-}
-
-function share(text: string): number {
-  const value = Number(text)
-  if (text.trim() !== '' && value >= 0 && value <= 1) return value
-  throw new InvalidArgumentError('It must be a number from 0 to 1.')
 }

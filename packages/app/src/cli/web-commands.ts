@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { WebOptions } from '../commands/web.ts'
-import type { BeginCommand, Io } from './io.ts'
-import { storeOption, wholeNumber, withConfigOptions } from './options.ts'
+import type { Invocation } from './invocation.ts'
+import { numberOf, storeOption, wholeNumber, withConfigOptions } from './options.ts'
 
-/** Adds `web`. `begin` returns the output. */
-export function addWebCommands(program: Command, io: Io, begin: BeginCommand): void {
+/** Adds `web`. */
+export function addWebCommands(program: Command, invocation: Invocation): void {
   withConfigOptions(
     program
       .command('web')
@@ -15,7 +15,12 @@ export function addWebCommands(program: Command, io: Io, begin: BeginCommand): v
       new Option(
         '--port <port>',
         'port to listen on; default the last one, else the first free of 7411 to 7419',
-      ).argParser(port),
+      ).argParser(
+        numberOf(
+          'a port from 1 to 65535',
+          (value) => Number.isInteger(value) && value > 0 && value <= 65_535,
+        ),
+      ),
     )
     .addOption(storeOption())
     .option('--json', 'print the login link as one line of JSON: {"url":"…"}')
@@ -50,10 +55,11 @@ export function addWebCommands(program: Command, io: Io, begin: BeginCommand): v
         wholeNumber(10_000),
       ),
     )
-    .action(async (options: WebOptions) => {
-      const { output, end } = begin(options.json === true)
-      end(await (await import('../commands/web.ts')).web(options, io, output))
-    })
+    .action((options: WebOptions) =>
+      invocation.run(options, async (io, output) =>
+        (await import('../commands/web.ts')).web(options, io, output),
+      ),
+    )
 }
 
 function listenAddress(text: string): string | number {
@@ -63,10 +69,4 @@ function listenAddress(text: string): string | number {
   throw new InvalidArgumentError(
     'It must be the path of a socket, such as /run/jackfield/web.sock, or a port of 127.0.0.1.',
   )
-}
-
-function port(text: string): number {
-  const value = Number(text)
-  if (Number.isInteger(value) && value > 0 && value <= 65_535) return value
-  throw new InvalidArgumentError('It must be a port from 1 to 65535.')
 }

@@ -5,6 +5,7 @@ import type { Io, Output } from '../cli/io.ts'
 import { storeFile } from '../cli/store.ts'
 import { storeHost } from '../daemon/service.ts'
 import { activityTable } from '../output/activity.ts'
+import { count } from '../output/sanitize.ts'
 
 export interface ActivityOptions {
   server?: string
@@ -68,11 +69,7 @@ function verificationText(store: string, verification: ActivityVerification, { p
     )
     return lines.join('\n')
   }
-  lines.push(
-    palette.red(
-      `✗ The log was changed: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'} in ${checked} entries.`,
-    ),
-  )
+  lines.push(palette.red(`✗ The log was changed: ${count(faults.length, 'fault')} in ${checked} entries.`))
   for (const { position, message } of faults) {
     lines.push(`  ${position === null ? '' : `entry ${position}: `}${message}`)
   }

@@ -1,4 +1,5 @@
-import type { Decision, Failure } from '@jackfield/host'
+import type { CatalogTool, Decision, Failure } from '@jackfield/host'
+import type { RunRequest, RunResults, RunRow } from '@jackfield/host/client'
 import type { CallToolResult, JsonObject, Tool } from '@jackfield/sdk'
 import {
   missingArguments,
@@ -26,6 +27,8 @@ export interface CallOptions extends ServerOptions, ContentOptions {
   args?: string
   park?: boolean
 }
+
+type CallRequest = Extract<RunRequest, { kind: 'call' }>
 
 /** Lines of stderr that are shown if a tool failed. */
 const maxStderrLines = 8
@@ -58,64 +61,91 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     ...(park === undefined ? { onAsking } : { isLocal: true, surface: park }),
   })
   await using _ = session
-  const { client, catalog } = session
-  const [word, ...words] = rest
+  const { entry, args } = await requestedCall(rest, session, { ...context, output })
+  const request: CallRequest = { kind: 'call', tool: entry.name, arguments: args, caller: 'cli' }
+  const onRow = ({ progress }: RunRow): void => {
+    if (progress !== undefined && !isAsking) line.report(progress)
+  }
+  const asks = session.person !== undefined || options.answers !== undefined
+  const running =
+    park === undefined
+      ? runOperation(session, request, io.signal, { asks, onRow })
+      : runParkedCall(session, request, io.signal, onRow)
+  const called = await running.finally(() => line.clear())
+  checkWasMade(called, entry.tool.name, session, options, output)
+  await printCall(called.result, entry.tool.name, session, { ...context, output })
+  return called.result.isError === true ? ExitCode.toolError : ExitCode.done
+}
+
+/** The tool that the words after the server name, and its arguments; missing ones are asked for. */
+async function requestedCall(
+  [word, ...words]: readonly string[],
+  session: Session,
+  context: CommandContext<CallOptions>,
+): Promise<{ entry: CatalogTool; args: JsonObject }> {
+  const { options, output } = context
+  const { tools } = session.catalog
   if (word === undefined)
     throw usageError('Which tool? Usage: jackfield call <target> <tool> [value or key=value …]')
-  const offers = (tool: string): boolean => catalog.tools.some((entry) => entry.tool.name === tool)
+  const offers = (name: string): boolean => tools.some(({ tool }) => tool.name === name)
   const { name, inside } = (offers(word) ? undefined : splitCall(word)) ?? { name: word, inside: '' }
   if (!offers(name)) refuseQuarantined(session, { what: 'tool', name })
-  const entry = requireFound(catalog.tools, ({ tool }) => tool.name, name, 'tool')
+  const entry = requireFound(tools, ({ tool }) => tool.name, name, 'tool')
   const named = nameArguments(words, entry.tool.inputSchema, inside)
-  const args = await askMissingArguments(
-    argumentsOf(entry.tool, named, options),
-    entry.tool,
-    session,
-    context,
-  )
+  const typed = argumentsOf(entry.tool, named, options)
+  const args = await askMissingArguments(typed, entry.tool, session, context)
   if (options.args === undefined) {
     for (const key of undeclaredArguments(args, entry.tool.inputSchema))
       output.note(`! ${oneLine(name)} has no argument "${oneLine(key)}" in its schema. It is sent anyway.`)
   }
+  return { entry, args }
+}
+
+/** Runs a call with `--park`: interrupting it leaves its question in the inbox, where stopping the call would withdraw it. */
+async function runParkedCall(
+  session: Session,
+  request: CallRequest,
+  signal: AbortSignal,
+  onRow: (row: RunRow) => void,
+): Promise<RunResults['call']> {
   let wasAsked = false
-  const off = client.subscribe('inbox', {
+  const off = session.client.subscribe('inbox', {
     rows(view) {
       wasAsked ||= [...view.values()].some(({ state }) => state === 'open')
     },
   })
-  const never = new AbortController().signal
-  // Interrupting a suspended call leaves its question in the inbox; stopping the call would withdraw the question.
   const closeHost = (): void => void session.host?.close()
-  if (park !== undefined) io.signal.addEventListener('abort', closeHost, { once: true })
-  if (park !== undefined && io.signal.aborted) closeHost()
-  const request = { kind: 'call', tool: entry.name, arguments: args, caller: 'cli' } as const
-  const { result, denied, decision, error, suspended } = await runOperation(
-    session,
-    request,
-    park === undefined ? io.signal : never,
-    {
-      asks: park !== undefined || session.person !== undefined || options.answers !== undefined,
-      onRow: ({ progress }) => {
-        if (progress !== undefined && !isAsking) line.report(progress)
-      },
-    },
-  )
-    .finally(() => {
-      off()
-      line.clear()
-    })
-    .finally(() => io.signal.removeEventListener('abort', closeHost))
+  signal.addEventListener('abort', closeHost, { once: true })
+  if (signal.aborted) closeHost()
+  try {
+    const never = new AbortController().signal
+    const called = await runOperation(session, request, never, { asks: true, onRow })
+    if (signal.aborted && called.error !== undefined && called.suspended !== true)
+      throw new CliError(
+        ExitCode.interrupted,
+        wasAsked
+          ? 'Interrupted. The question is withdrawn: a call in a session ends with the program that made it.'
+          : 'Interrupted.',
+      )
+    return called
+  } finally {
+    off()
+    signal.removeEventListener('abort', closeHost)
+  }
+}
+
+/** @throws CliError if the tool was not called, or no result came back */
+function checkWasMade(
+  { result, denied, decision, error, suspended }: RunResults['call'],
+  name: string,
+  session: Session,
+  options: CallOptions,
+  output: Output,
+): void {
   if (suspended === true)
     throw new CliError(
       ExitCode.interrupted,
       `Interrupted. The question stays in the inbox.${endedServerNote(session.server, session.isProgram)}`,
-    )
-  if (io.signal.aborted && park !== undefined && error !== undefined)
-    throw new CliError(
-      ExitCode.interrupted,
-      wasAsked
-        ? 'Interrupted. The question is withdrawn: a call in a session ends with the program that made it.'
-        : 'Interrupted.',
     )
   if (denied)
     throw new CliError(ExitCode.toolError, `${oneLine(name)} was not called: ${withReason(decision)}.`)
@@ -126,6 +156,14 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     output.note(`! ${how}`)
   }
   if (error !== undefined) throw errorOf(error)
+}
+
+async function printCall(
+  result: CallToolResult,
+  name: string,
+  session: Session,
+  { options, io, output }: CommandContext<CallOptions>,
+): Promise<void> {
   if (result.isError === true && session.isProgram && options.verbose !== true)
     noteStderr(JSON.stringify(result.content), session.stderr(), output)
   if (options.output === 'raw') printRaw(rawResult(result), io, output)
@@ -135,7 +173,6 @@ export async function call(context: CommandContext<CallOptions>): Promise<ExitCo
     )
   if (options.saveMedia !== undefined)
     await saveMedia(mediaOf(result.content, name), options.saveMedia, io.cwd, output)
-  return result.isError === true ? ExitCode.toolError : ExitCode.done
 }
 
 /** Notes the end of the stderr of a program whose tool failed, or how to see it. */

@@ -14,7 +14,7 @@ import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, hasErrors, problemLine, readLayers } from '../cli/target.ts'
 import { makeHost } from '../daemon/service.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
 export interface ConfigCommandOptions extends ConfigChoice {
@@ -73,19 +73,19 @@ export async function listConfig(
     },
     () => {
       const { palette } = output
-      const count = `${listed.length} ${listed.length === 1 ? 'server' : 'servers'} in ${config.files.length} ${config.files.length === 1 ? 'file' : 'files'}`
+      const heading = `${count(listed.length, 'server')} in ${count(config.files.length, 'file')}`
       const rows = listed.map(({ name, what, origin, state }) => [
         oneLine(name),
         oneLine(state, 40),
         `${shortPath(origin.file, io)}${origin.line === undefined ? '' : `:${origin.line}`} (${origin.layer})`,
         oneLine(what, 100),
       ])
-      const parts = [palette.dim(count)]
+      const parts = [palette.dim(heading)]
       if (rows.length > 0) parts.push(table(['SERVER', 'STATE', 'FROM', 'WHAT'], rows, output))
       else if (!hasErrors(config))
         parts.push('Add one to .mcp.json, or list those of your other applications: jackfield config import')
       if (problems.length > 0) {
-        parts.push('', palette.dim(`${problems.length} ${problems.length === 1 ? 'remark' : 'remarks'}`))
+        parts.push('', palette.dim(count(problems.length, 'remark')))
         for (const problem of problems)
           parts.push(
             `${problem.severity === 'error' ? palette.red('✗') : palette.yellow('!')} ${problemLine(problem)}`,

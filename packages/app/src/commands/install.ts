@@ -32,7 +32,7 @@ import { bundleFolder, storeFile } from '../cli/store.ts'
 import { nameOfCommand, parseVariables } from '../cli/target.ts'
 import { makeHost } from '../daemon/service.ts'
 import { installationLines } from '../output/installation.ts'
-import { oneLine, shellWord } from '../output/sanitize.ts'
+import { count, oneLine, shellWord } from '../output/sanitize.ts'
 import type { TerminalSurface } from '../surface/terminal.ts'
 
 export interface InstallOptions {
@@ -99,7 +99,7 @@ export async function install(
         started === undefined
           ? `Look at it with: jackfield tools ${oneLine(plan.name)}`
           : started.state === 'ready'
-            ? `It runs, and has ${started.tools} ${started.tools === 1 ? 'tool' : 'tools'}: jackfield tools ${oneLine(plan.name)}`
+            ? `It runs, and has ${count(started.tools, 'tool')}: jackfield tools ${oneLine(plan.name)}`
             : `It does not run yet: ${oneLine(started.reason ?? started.state)}`,
       ].join('\n'),
   )
@@ -107,15 +107,8 @@ export async function install(
 }
 
 /** `jackfield uninstall <name>`: removes a server from the user's configuration, with its bundle and its secrets. */
-export async function uninstall(
-  words: readonly string[],
-  _options: object,
-  io: Io,
-  output: Output,
-): Promise<ExitCode> {
-  const [name, ...rest] = words
-  if (name === undefined || rest.length > 0)
-    throw usageError('Which server? Usage: jackfield uninstall <name>')
+export async function uninstall(name: string | undefined, io: Io, output: Output): Promise<ExitCode> {
+  if (name === undefined) throw usageError('Which server? Usage: jackfield uninstall <name>')
   const file = userConfigFile(io.env, io.env.HOME ?? homedir())
   const config = await removeServer(file, name)
   const bundles = bundleFolder(io)

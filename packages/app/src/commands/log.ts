@@ -15,6 +15,7 @@ import {
 import type { HostClient } from '@jackfield/host/client'
 import { McpError } from '@jackfield/sdk'
 import { type CliError, ExitCode, isRejection, usageError } from '../cli/exit.ts'
+import { readErrorReason } from '../cli/file-errors.ts'
 import { createLocalHost } from '../cli/host.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { writePrivateChunks, writePrivateFile } from '../cli/private-file.ts'
@@ -33,7 +34,7 @@ import {
   eventTree,
   wholeEvent,
 } from '../output/log.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 
 export interface LogOptions {
   tree?: boolean
@@ -110,8 +111,8 @@ async function viewOf(
   options: LogOptions,
   output: Output,
 ): Promise<{ value: unknown; text: string | undefined }> {
-  const text = (count: number, textOf: () => string): string | undefined =>
-    count === 0 || output.json ? undefined : textOf()
+  const text = (rows: number, textOf: () => string): string | undefined =>
+    rows === 0 || output.json ? undefined : textOf()
   if (options.stats === true) {
     const value = await client.call('trace.statistics', query)
     return {
@@ -133,10 +134,10 @@ async function viewOf(
   }
   const events = await client.call('trace.list', query)
   const counters = await client.call('trace.counters', {})
-  const count = eventCount(events.length, { limited: events.length === query.limit, counters })
+  const footer = eventCount(events.length, { limited: events.length === query.limit, counters })
   return {
     value: { events, counters },
-    text: text(events.length, () => `${eventTable(events, output)}\n${output.palette.dim(count)}`),
+    text: text(events.length, () => `${eventTable(events, output)}\n${output.palette.dim(footer)}`),
   }
 }
 
@@ -239,7 +240,7 @@ export async function record(
       [
         ...servers.map(
           ({ server, revision, exchanges }) =>
-            `${oneLine(server)}: ${exchanges} ${exchanges === 1 ? 'request' : 'requests'}${revision === null ? '' : `, ${oneLine(revision)}`}`,
+            `${oneLine(server)}: ${count(exchanges, 'request')}${revision === null ? '' : `, ${oneLine(revision)}`}`,
         ),
         `Written to ${path}. Serve it with: jackfield serve-recording ${file}`,
       ].join('\n'),
@@ -267,8 +268,7 @@ export async function diff(
       if (only === undefined) return [head, ...changeLines(places, output)].join('\n')
       return `${head}\n  only in ${only === 'first' ? a : b}`
     })
-    const count = `${changes.length} ${changes.length === 1 ? 'difference' : 'differences'}`
-    return [...blocks, output.palette.dim(count)].join('\n')
+    return [...blocks, output.palette.dim(count(changes.length, 'difference'))].join('\n')
   })
   return changes.length === 0 ? ExitCode.done : ExitCode.toolError
 }
@@ -281,7 +281,7 @@ export function readRecording(file: string, io: Pick<Io, 'cwd'>): Recording {
     return parseRecording(readFileSync(path, 'utf8'))
   } catch (error) {
     if (error instanceof McpError) throw usageError(`${path}: ${error.message}.`, fixesIn(error))
-    throw error
+    throw usageError(`${path} cannot be read: ${readErrorReason(error)}.`)
   }
 }
 

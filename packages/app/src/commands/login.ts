@@ -7,7 +7,7 @@ import { hostSettings } from '../cli/settings.ts'
 import { storeFile } from '../cli/store.ts'
 import { type ConfigChoice, fixesFor, readTarget, type Target, targetArgument } from '../cli/target.ts'
 import { makeHost } from '../daemon/service.ts'
-import { oneLine, plain, shellWord } from '../output/sanitize.ts'
+import { count, oneLine, plain, shellWord } from '../output/sanitize.ts'
 
 export interface LoginOptions extends ConfigChoice {
   store?: string
@@ -48,7 +48,7 @@ export async function login(
   output.result({ server: name, state: 'ready', already, tools }, () =>
     already
       ? `${plain(name)} is ready; no sign-in is needed. To sign in as another user: jackfield logout ${shellWord(oneLine(targetArgument(target)))}`
-      : `Signed in. ${plain(name)} is ready, with ${tools} ${tools === 1 ? 'tool' : 'tools'}.`,
+      : `Signed in. ${plain(name)} is ready, with ${count(tools, 'tool')}.`,
   )
   return ExitCode.done
 }

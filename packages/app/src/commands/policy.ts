@@ -16,7 +16,7 @@ import { type ConfigChoice, problemLine, readLayers } from '../cli/target.ts'
 import { storeHost } from '../daemon/service.ts'
 import { ago } from '../output/ago.ts'
 import { grantText, ruleText, verdictText } from '../output/rules.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 import { requireFound } from './list.ts'
@@ -37,7 +37,6 @@ export async function rules(options: PolicyOptions, io: Io, output: Output): Pro
     if (problem.path === '' || isAboutPolicy(problem)) output.note(`! ${problemLine(problem)}`)
   output.result({ rules: config.rules, defaultVerdict }, () => {
     const { palette, columns } = output
-    const count = `${config.rules.length} ${config.rules.length === 1 ? 'rule' : 'rules'}`
     const rest = `Calls that match no rule: ${verdictText(defaultVerdict)}.`
     if (config.rules.length === 0) {
       return `There are no rules. ${rest} Write rules into your own configuration, ~/.config/jackfield/config.json:\n  "jackfield": { "rules": [{ "verdict": "allow", "tool": "read_*" }] }`
@@ -48,7 +47,7 @@ export async function rules(options: PolicyOptions, io: Io, output: Output): Pro
       oneLine(rule.author ?? ''),
       ruleText(rule),
     ])
-    return `${table(['RULE', 'VERDICT', 'AUTHOR', 'ABOUT'], rows, { palette, columns })}\n${palette.dim(`${count}; deny before ask before allow. ${rest}`)}`
+    return `${table(['RULE', 'VERDICT', 'AUTHOR', 'ABOUT'], rows, { palette, columns })}\n${palette.dim(`${count(config.rules.length, 'rule')}; deny before ask before allow. ${rest}`)}`
   })
   return ExitCode.done
 }
@@ -202,8 +201,8 @@ export async function grants(options: PolicyOptions, io: Io, output: Output): Pr
       ago(grant.at, now),
       grantText(grant),
     ])
-    const count = `${list.length} ${list.length === 1 ? 'decision' : 'decisions'}; jackfield policy revoke <id> revokes one.`
-    return `${palette.dim(store)}\n${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'FOR'], rows, { palette, columns })}\n${palette.dim(count)}`
+    const footer = `${count(list.length, 'decision')}; jackfield policy revoke <id> revokes one.`
+    return `${palette.dim(store)}\n${table(['ID', 'VERDICT', 'KEPT', 'SINCE', 'FOR'], rows, { palette, columns })}\n${palette.dim(footer)}`
   })
   return ExitCode.done
 }

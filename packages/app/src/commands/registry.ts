@@ -3,7 +3,7 @@ import { ExitCode, usageError } from '../cli/exit.ts'
 import type { Io, Output } from '../cli/io.ts'
 import { registryOptions } from '../cli/registry.ts'
 import { findingLines } from '../output/definitions.ts'
-import { oneLine, plain } from '../output/sanitize.ts'
+import { count, oneLine, plain } from '../output/sanitize.ts'
 import { table } from '../output/table.ts'
 
 export interface RegistryCommandOptions {
@@ -27,9 +27,7 @@ export async function searchRegistry(
     ...(options.cursor !== undefined && { cursor: options.cursor }),
   })
   output.result({ registry: registry.url, servers: servers.map(summary), nextCursor }, () => {
-    const heading = output.palette.dim(
-      `${servers.length} ${servers.length === 1 ? 'server' : 'servers'} in ${registry.url}`,
-    )
+    const heading = output.palette.dim(`${count(servers.length, 'server')} in ${registry.url}`)
     if (servers.length === 0) return `${heading}\nNo match. Try fewer words: only names are searched.`
     const rows = servers.map(({ name, version, kinds, description }) => [
       oneLine(name),
@@ -50,13 +48,12 @@ export async function searchRegistry(
 
 /** `jackfield registry show <name>[@version]` */
 export async function showRegistry(
-  words: readonly string[],
+  nameAndVersion: string | undefined,
   options: RegistryCommandOptions,
   io: Io,
   output: Output,
 ): Promise<ExitCode> {
-  const [nameAndVersion, ...rest] = words
-  if (nameAndVersion === undefined || rest.length > 0)
+  if (nameAndVersion === undefined)
     throw usageError('Which server? Usage: jackfield registry show <name>[@version]')
   const [, name = nameAndVersion, requestedVersion] = /^(.+?)@([^@/]+)$/.exec(nameAndVersion) ?? []
   const registry = createRegistry(registryOptions(options, io))

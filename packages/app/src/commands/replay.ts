@@ -5,6 +5,7 @@ import { McpError } from '@jackfield/sdk'
 import { readJson } from '@jackfield/sdk/internal'
 import { isObject, parseArguments, parseTextArguments } from '../cli/arguments.ts'
 import { CliError, ExitCode, isRejection, usageError } from '../cli/exit.ts'
+import { readErrorReason } from '../cli/file-errors.ts'
 import { type Io, isInteractive } from '../cli/io.ts'
 import { writePrivateFile } from '../cli/private-file.ts'
 import { runOperation, type Session, surfaceFor } from '../cli/session.ts'
@@ -14,7 +15,7 @@ import { cancelled } from '../forms/prompter.ts'
 import { changeLines } from '../output/changes.ts'
 import { promptResult, readResult, toolResult } from '../output/content.ts'
 import { fixesIn } from '../output/fixes.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { editJson } from '../surface/edit.ts'
 import { type CommandContext, connectTo, type ServerOptions } from './context.ts'
 
@@ -112,11 +113,10 @@ function replayText({ request, result, denied, changes }: Replay, output: Comman
   if (denied) return [head, text, palette.red('✗ It was not called.')].join('\n')
   if (changes === undefined) return [head, text, palette.dim('The previous result is not known.')].join('\n')
   if (changes.length === 0) return [head, text, palette.green('✓ The same result as before.')].join('\n')
-  const count = `${changes.length} ${changes.length === 1 ? 'place' : 'places'}`
   return [
     head,
     text,
-    palette.red(`✗ The result differs from the previous one in ${count}:`),
+    palette.red(`✗ The result differs from the previous one in ${count(changes.length, 'place')}:`),
     ...changeLines(changes, output),
   ].join('\n')
 }
@@ -143,7 +143,7 @@ function readSavedRequest(file: string, io: Io): ReplayRequest {
   try {
     value = readJson(readFileSync(path, 'utf8'))
   } catch (error) {
-    return refuse(error instanceof Error ? error.message : String(error))
+    return refuse(readErrorReason(error))
   }
   if (!isObject(value) || value['format'] !== 'jackfield-replay') return refuse('"format" has another value')
   const { server, target, arguments: args, result } = value

@@ -5,8 +5,8 @@ import { dereference, isObject, parseArguments } from '../cli/arguments.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { askFieldsFrom } from './ask-form.ts'
-import { type FormAction, type FormButton, FormModel } from './form-model.ts'
-import { drawForm } from './form-view.ts'
+import { type FormButton, FormModel } from './form-model.ts'
+import { formScreen } from './form-view.ts'
 import { cancelled, type Prompter } from './prompter.ts'
 
 const actions: readonly FormButton[] = [
@@ -75,13 +75,7 @@ function createFormFiller(
   const model = new FormModel(fields, values, actions)
   return async (problem) => {
     if (problem !== undefined) model.setNote(problem)
-    const action = await screen<FormAction>({
-      draw: (columns, rows) => drawForm(model, columns, rows, palette),
-      press(key) {
-        const done = model.press(key)
-        return done === undefined || (done === 'review' && model.showErrors()) ? undefined : { done }
-      },
-    })
+    const action = await screen(formScreen(model, palette))
     return action === 'review' ? model.values() : undefined
   }
 }

@@ -2,7 +2,7 @@ import { type FormField, finishForm, type HostAnswers, planForm } from '@jackfie
 import type { ElicitFormParams, ElicitValue } from '@jackfield/sdk'
 import { findingLines } from '../output/definitions.ts'
 import type { Palette } from '../output/palette.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { askField } from './ask-field.ts'
 import { fillOnScreen } from './ask-on-screen.ts'
 import { askRemember, changeOne, type FormValues, type ReviewDecision, review } from './ask-review.ts'
@@ -61,9 +61,8 @@ export async function askForm(
 
 function startQuestion({ id, cause }: ElicitationQuestion, fields: readonly FormField[], prompter: Prompter) {
   const secret = fields.find((field) => field.secret !== undefined)?.secret
-  const count = `${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`
   if (secret !== undefined) {
-    const label = `Continue anyway and send ${secret} to ${oneLine(cause.server, 40)} and its logs as plain text (${count})`
+    const label = `Continue anyway and send ${secret} to ${oneLine(cause.server, 40)} and its logs as plain text (${count(fields.length, 'field')})`
     return {
       message: `This form seems to ask for ${secret}, which servers must not do. What now?`,
       options: [
@@ -74,7 +73,7 @@ function startQuestion({ id, cause }: ElicitationQuestion, fields: readonly Form
       initial: 'decline' as const,
     }
   }
-  const label = fields.length === 0 ? 'Yes, accept' : `Answer (${count})`
+  const label = fields.length === 0 ? 'Yes, accept' : `Answer (${count(fields.length, 'field')})`
   return {
     message: fields.length === 0 ? 'Agree?' : 'Answer this?',
     options: [{ value: 'answer' as const, label }, ...refusals(), laterChoice(id, prompter)],

@@ -3,8 +3,8 @@ import type { ElicitFormParams } from '@jackfield/sdk'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import { askRemember, review } from './ask-review.ts'
-import { type FormAction, FormModel } from './form-model.ts'
-import { drawForm } from './form-view.ts'
+import { FormModel } from './form-model.ts'
+import { formScreen } from './form-view.ts'
 import type { ElicitationQuestion } from './heading.ts'
 import { cancelled, type Prompter } from './prompter.ts'
 import { answerForRefusal } from './refusals.ts'
@@ -20,13 +20,7 @@ export async function fillOnScreen(
 ): Promise<Answer | undefined> {
   const model = new FormModel(fields, new Map(Object.entries(remembered)))
   for (;;) {
-    const action = await prompter.screen<FormAction>({
-      draw: (columns, rows) => drawForm(model, columns, rows, palette),
-      press(key) {
-        const done = model.press(key)
-        return done === undefined || (done === 'review' && model.showErrors()) ? undefined : { done }
-      },
-    })
+    const action = await prompter.screen(formScreen(model, palette))
     if (action === 'later' || action === cancelled) return undefined
     if (action !== 'review') {
       const answer = await answerForRefusal(action, prompter)

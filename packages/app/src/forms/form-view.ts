@@ -1,11 +1,11 @@
 import { type FormField, shownValue } from '@jackfield/host'
 import { truncate, wrapText } from '../output/flow.ts'
 import type { Palette } from '../output/palette.ts'
-import { oneLine } from '../output/sanitize.ts'
+import { count, oneLine } from '../output/sanitize.ts'
 import { widthOf } from '../output/width.ts'
-import type { FormModel } from './form-model.ts'
+import type { FormAction, FormModel } from './form-model.ts'
 import type { OptionList } from './option-list.ts'
-import type { ScreenFrame } from './screen.ts'
+import type { ScreenFrame, ScreenView } from './screen.ts'
 import { visibleText, visibleWindow } from './typed-text.ts'
 
 /** Terminal width from which a value is beside its label. */
@@ -21,13 +21,23 @@ interface Block {
   cursor?: { row: number; column: number }
 }
 
+/** A form that is filled in until an action is chosen; it cannot be reviewed with errors. */
+export function formScreen(model: FormModel, palette: Palette): ScreenView<FormAction> {
+  return {
+    draw: (columns, rows) => drawForm(model, columns, rows, palette),
+    press(key) {
+      const done = model.press(key)
+      return done === undefined || (done === 'review' && model.showErrors()) ? undefined : { done }
+    },
+  }
+}
+
 /** Draws a form that fits the terminal: as many fields with values as there is room for around the focus. */
 export function drawForm(model: FormModel, columns: number, rows: number, palette: Palette): ScreenFrame {
   const bar = palette.cyan('│')
   const room = Math.max(8, columns - 4)
   const required = model.fields.some((field) => field.required) ? '; * required' : ''
-  const count = `${model.fields.length} ${model.fields.length === 1 ? 'field' : 'fields'}`
-  const head = truncate(`${count}${required}`, room)
+  const head = truncate(`${count(model.fields.length, 'field')}${required}`, room)
   const note = model.note === undefined ? [] : wrapLines(model.note, room).slice(0, 3)
   const all = actionLines(model, room, palette)
   // In a small terminal, the buttons are hidden during editing.
@@ -159,7 +169,8 @@ function listLines(
   palette: Palette,
 ): { lines: string[]; column: number } {
   const { shown, at, options, filter, selected } = list
-  const count = shown.length === options.length ? `${options.length}` : `${shown.length} of ${options.length}`
+  const entries =
+    shown.length === options.length ? `${options.length}` : `${shown.length} of ${options.length}`
   const typed = visibleWindow({ text: filter, cursor: filter.length }, Math.max(6, room - 20))
   const head = `find: ${typed.shown}`
   const rows = Math.max(1, height - 1)
@@ -174,7 +185,7 @@ function listLines(
   const none = shown.length === 0 ? [palette.dim('  no match')] : []
   return {
     lines: [
-      `${head}  ${palette.dim(truncate(`(${count})`, Math.max(4, room - widthOf(head) - 2)))}`,
+      `${head}  ${palette.dim(truncate(`(${entries})`, Math.max(4, room - widthOf(head) - 2)))}`,
       ...lines,
       ...none,
     ],

@@ -1,5 +1,5 @@
 import type { HostAnswers } from '@jackfield/host'
-import { cancelled, type Prompter } from './prompter.ts'
+import { type Cancelled, cancelled, type Prompter } from './prompter.ts'
 
 export type Refusal = 'decline' | 'decline-why' | 'cancel'
 
@@ -19,10 +19,16 @@ export async function answerForRefusal(
 ): Promise<HostAnswers['elicitation'] | undefined> {
   if (choice === 'decline') return { action: 'decline' }
   if (choice !== 'decline-why') return { action: 'cancel' }
-  const reason = await prompter.text({
-    message: 'Why? Only your activity log keeps it',
-    validate: () => undefined,
-  })
-  if (reason === cancelled) return undefined
-  return { action: 'decline', ...(reason.trim() !== '' && { reason: reason.trim() }) }
+  const reason = await askReason('Why? Only your activity log keeps it', prompter)
+  return reason === cancelled ? undefined : { action: 'decline', ...reason }
+}
+
+/** Asks for the reason of a refusal, which may be left out. */
+export async function askReason(
+  message: string,
+  prompter: Prompter,
+): Promise<{ reason?: string } | Cancelled> {
+  const reason = await prompter.text({ message, validate: () => undefined })
+  if (reason === cancelled) return cancelled
+  return reason.trim() === '' ? {} : { reason: reason.trim() }
 }

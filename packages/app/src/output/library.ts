@@ -1,7 +1,7 @@
 import type { LibraryEntry, LibraryNode } from '@jackfield/host'
 import { formatBytes } from './content.ts'
 import type { Palette } from './palette.ts'
-import { oneLine } from './sanitize.ts'
+import { count, oneLine } from './sanitize.ts'
 
 const maxDescription = 60
 
@@ -56,8 +56,8 @@ function entryFacts(entry: LibraryNode['entries'][number]): string {
 
 function countsText({ resources, templates }: LibraryNode): string {
   const parts = [
-    resources === 0 ? '' : `${resources} resource${resources === 1 ? '' : 's'}`,
-    templates === 0 ? '' : `${templates} template${templates === 1 ? '' : 's'}`,
+    resources === 0 ? '' : count(resources, 'resource'),
+    templates === 0 ? '' : count(templates, 'template'),
   ]
   return parts.filter((part) => part !== '').join(', ')
 }

@@ -9,7 +9,7 @@ import type {
 } from '@jackfield/host'
 import { formatBytes, prettyJson } from './content.ts'
 import type { Palette } from './palette.ts'
-import { oneLine, plain } from './sanitize.ts'
+import { count, oneLine, plain } from './sanitize.ts'
 import { table } from './table.ts'
 import { widthOf } from './width.ts'
 
@@ -188,13 +188,12 @@ export function eventCount(
   shown: number,
   { limited, counters }: { limited: boolean; counters: TraceCounters },
 ): string {
-  const count = `${shown} ${shown === 1 ? 'event' : 'events'}`
   const more = limited ? ', the newest; --limit shows more' : ''
   const dropped =
     counters.dropped === 0
       ? ''
       : `. ${counters.dropped} older ones (${formatBytes(counters.droppedBytes)}) were removed to keep the log small`
-  return `${count}${more}${dropped}`
+  return `${count(shown, 'event')}${more}${dropped}`
 }
 
 function headLine(event: WholeTraceEvent): string {

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { ContentBlock, ResourceContents, SamplingContent } from '@jackfield/sdk'
 import { CliError, ExitCode, usageError } from '../cli/exit.ts'
+import { writeErrorReason } from '../cli/file-errors.ts'
 import type { Output } from '../cli/io.ts'
 import { base64Bytes, formatBytes } from './content.ts'
 import { oneLine } from './sanitize.ts'
@@ -97,8 +98,8 @@ export async function saveMedia(
   if (media.length === 0)
     output.note('Nothing to save: the result has no images, audio or other binary data.')
   const path = resolve(cwd, folder)
-  const refuse = (error: Error): never => {
-    throw usageError(`--save-media: cannot write in ${oneLine(path)}: ${error.message}`)
+  const refuse = (error: unknown): never => {
+    throw usageError(`--save-media: cannot write in ${oneLine(path)}: ${writeErrorReason(error)}`)
   }
   if (media.length > 0) await mkdir(path, { recursive: true }).catch(refuse)
   for (const { name, mimeType, data } of media) {

@@ -1,7 +1,7 @@
 import type { ContentPreview, PromptPreview, ResourcePreview } from '@jackfield/host'
 import { blockText, formatBytes } from './content.ts'
 import type { Palette } from './palette.ts'
-import { oneLine, plain } from './sanitize.ts'
+import { count, oneLine, plain } from './sanitize.ts'
 
 const bytesPerLine = 16
 
@@ -48,12 +48,9 @@ function hexDump(head: string, palette: Palette): string {
 export function promptPreview(preview: PromptPreview, palette: Palette): string {
   const about = preview.description === undefined ? [] : [palette.dim(oneLine(preview.description))]
   const messages = preview.messages.map(({ role, content, tokens, withheld }) => {
-    const cost = withheld === undefined ? `about ${tokensText(tokens)}` : `not given to a model: ${withheld}`
+    const cost =
+      withheld === undefined ? `about ${count(tokens, 'token')}` : `not given to a model: ${withheld}`
     return `${palette.bold(`${role}:`)} ${palette.dim(`(${cost})`)}\n${blockText(content, palette)}`
   })
-  return [...about, ...messages, palette.dim(`About ${tokensText(preview.tokens)} in all.`)].join('\n')
-}
-
-function tokensText(tokens: number): string {
-  return `${tokens} token${tokens === 1 ? '' : 's'}`
+  return [...about, ...messages, palette.dim(`About ${count(preview.tokens, 'token')} in all.`)].join('\n')
 }

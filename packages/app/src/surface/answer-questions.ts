@@ -111,21 +111,7 @@ function isAsked(row: InboxRow): boolean {
 }
 
 function kindsOf({ show }: TerminalSurface): HostQuestion['kind'][] {
-  const kinds: readonly HostQuestion['kind'][] = [
-    'approval',
-    'result',
-    'elicitation',
-    'sampling-request',
-    'sampling-result',
-    'roots',
-    'start',
-    'input',
-    'installation',
-    'drift',
-    'login',
-    'app',
-  ]
-  return kinds.filter((kind) => show[kind] !== undefined)
+  return Object.keys(show).filter((kind): kind is HostQuestion['kind'] => Object.hasOwn(show, kind))
 }
 
 function canShow(person: TerminalSurface, question: HostQuestion): boolean {

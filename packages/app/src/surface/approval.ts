@@ -2,6 +2,7 @@ import type { HostAnswers, HostQuestion, Remember } from '@jackfield/host'
 import { compileSchema } from '@jackfield/sdk/schema'
 import { laterChoice } from '../forms/later-choice.ts'
 import { type Cancelled, cancelled, type Choice as Option, type Prompter } from '../forms/prompter.ts'
+import { askReason } from '../forms/refusals.ts'
 import { exactJson } from '../output/exact.ts'
 import type { Palette } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
@@ -88,12 +89,9 @@ export async function askApproval(
         return { verdict: 'deny', remember }
       }
       case 'deny-why': {
-        const reason = await prompter.text({
-          message: 'Reason (sent to the caller)',
-          validate: () => undefined,
-        })
+        const reason = await askReason('Reason (sent to the caller)', prompter)
         if (reason === cancelled) break
-        return { verdict: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
+        return { verdict: 'deny', ...reason }
       }
       case 'deny':
         return { verdict: 'deny' }

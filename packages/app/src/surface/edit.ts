@@ -39,7 +39,11 @@ function runEditor(editor: string, file: string): Promise<string | undefined> {
   const [command = editor, ...args] = editor.trim().split(/\s+/)
   return new Promise((resolve) => {
     const child = spawn(command, [...args, file], { stdio: 'inherit' })
-    child.once('error', (error) => resolve(`The editor "${command}" did not start: ${error.message}`))
+    child.once('error', (error: NodeJS.ErrnoException) => {
+      const reason =
+        error.code === 'ENOENT' ? 'there is no such program. Correct VISUAL or EDITOR' : error.message
+      resolve(`The editor "${command}" did not start: ${reason}.`)
+    })
     child.once('exit', (code) =>
       resolve(code === 0 ? undefined : `The editor ended with code ${code}; nothing was changed.`),
     )

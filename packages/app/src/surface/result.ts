@@ -2,6 +2,7 @@ import type { HostAnswers, HostQuestion } from '@jackfield/host'
 import type { CallToolResult } from '@jackfield/sdk'
 import { laterChoice } from '../forms/later-choice.ts'
 import { cancelled, type Prompter } from '../forms/prompter.ts'
+import { askReason } from '../forms/refusals.ts'
 import { toolResult } from '../output/content.ts'
 import { exactJson } from '../output/exact.ts'
 import type { Palette } from '../output/palette.ts'
@@ -66,12 +67,9 @@ export async function askResult(
       case 'allow':
         return { verdict: 'allow', ...(edited && { result }) }
       case 'deny-why': {
-        const reason = await prompter.text({
-          message: 'Reason (sent to the caller)',
-          validate: () => undefined,
-        })
+        const reason = await askReason('Reason (sent to the caller)', prompter)
         if (reason === cancelled) break
-        return { verdict: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
+        return { verdict: 'deny', ...reason }
       }
       case 'deny':
         return { verdict: 'deny' }

@@ -93,7 +93,9 @@ function onlyText({ content }: CreateMessageResult): string | undefined {
   return blocks.length === 1 && only?.type === 'text' ? only.text : undefined
 }
 
-function editableParts(params: CreateMessageParams): Editable {
+function editableParts(
+  params: { [K in keyof Editable]?: Editable[K] | undefined } & Pick<Editable, 'messages' | 'maxTokens'>,
+): Editable {
   const { systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice } = params
   return {
     ...(systemPrompt !== undefined && { systemPrompt }),
@@ -150,15 +152,9 @@ function parseEdit(value: unknown, most: number): ParseResult<Editable> {
     return { problem: '"toolChoice" must be { "mode": "auto" }, "required" or "none".' }
   }
   return {
-    value: {
-      ...(systemPrompt !== undefined && { systemPrompt }),
-      messages,
-      maxTokens,
-      ...(temperature !== undefined && { temperature }),
-      ...(stopSequences !== undefined && { stopSequences }),
-      ...(tools !== undefined && { tools }),
-      ...(toolChoice !== undefined && { toolChoice }),
-    },
+    value: editableParts({
+      ...{ systemPrompt, messages, maxTokens, temperature, stopSequences, tools, toolChoice },
+    }),
   }
 }
 

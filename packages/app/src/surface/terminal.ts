@@ -4,7 +4,7 @@ import { type JsonObject, McpError, type Tool } from '@jackfield/sdk'
 import { respondCommand } from '../forms/later-choice.ts'
 import { type Cancelled, cancelled, type Prompter } from '../forms/prompter.ts'
 import type { ScreenView } from '../forms/screen.ts'
-import { paletteFor } from '../output/palette.ts'
+import { type Palette, paletteFor } from '../output/palette.ts'
 import { oneLine } from '../output/sanitize.ts'
 import type { KeyGate, MessageTyping } from './key-gate.ts'
 
@@ -40,38 +40,46 @@ export interface TerminalSurface extends Surface {
 
 const stopTyping = 'Your keys still go to your message: stop typing to answer'
 
-/** The user at a terminal. Questions are shown one at a time, in order of arrival. */
-export function terminalSurface(options: TerminalOptions): TerminalSurface {
-  const palette = paletteFor(options.output, options.env)
-  let last: Promise<unknown> = Promise.resolve()
+interface Keys {
+  readonly input: Readable
+  readonly hint: () => string | undefined
+}
 
-  function inTurn<T>(
+/** Questions and views on one terminal: one at a time, in order of arrival. */
+class TerminalTurns {
+  readonly #options: TerminalOptions
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(options: TerminalOptions) {
+    this.#options = options
+  }
+
+  run<T>(
     signal: AbortSignal,
-    ask: (prompter: Prompter, keys: { input: Readable; hint?: () => string | undefined }) => Promise<T>,
+    ask: (prompter: Prompter, keys: Keys) => Promise<T>,
     { isQuestion = true, hasAddress = false }: { isQuestion?: boolean; hasAddress?: boolean } = {},
   ): Promise<T> {
-    const turn = last.then(async () => {
+    const { input, output, env, store, message, onAsking, onInterrupt } = this.#options
+    const turn = this.#last.then(async () => {
       signal.throwIfAborted()
-      const isTyping = isQuestion && options.message?.isTyping === true
+      const typing = isQuestion && message?.isTyping === true ? message : undefined
       let gate: KeyGate | undefined
-      options.onAsking?.(true)
+      onAsking?.(true)
       try {
         // Loaded on demand: most commands ask nothing.
         const { clackPrompter } = await import('./clack.ts')
         const interrupted = new AbortController()
-        const { output, env, message } = options
-        if (isTyping && message !== undefined) {
+        if (typing !== undefined) {
           const { KeyGate } = await import('./key-gate.ts')
-          gate = new KeyGate(options.input, message)
+          gate = new KeyGate(input, typing)
         }
-        const input = gate ?? options.input
-        const keys = { input, hint: () => (gate?.isClosed === true ? stopTyping : undefined) }
+        const keys = { input: gate ?? input, hint: () => (gate?.isClosed === true ? stopTyping : undefined) }
         const prompter = clackPrompter({
           ...{ output, env, ...keys },
-          ...(options.store !== undefined && { store: options.store }),
+          ...(store !== undefined && { store }),
           signal: AbortSignal.any([signal, interrupted.signal]),
           onInterrupt() {
-            options.onInterrupt?.()
+            onInterrupt?.()
             interrupted.abort(new McpError('CANCELLED', 'The user interrupted the question'))
           },
         })
@@ -87,59 +95,69 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         return answer
       } finally {
         gate?.release()
-        options.onAsking?.(false)
+        onAsking?.(false)
       }
     })
-    last = turn.catch(() => {})
+    this.#last = turn.catch(() => {})
     return turn
   }
 
-  async function idle(): Promise<void> {
-    for (let seen: Promise<unknown> | undefined; seen !== last; ) {
-      seen = last
+  async idle(): Promise<void> {
+    for (let seen: Promise<unknown> | undefined; seen !== this.#last; ) {
+      seen = this.#last
       await seen
       // The host applies an answer in microtasks after this one; an event loop turn later it is stored.
       await new Promise(setImmediate)
     }
   }
+}
 
-  /** Shows a question; for a deferred one, prints how to answer it. */
-  function showQuestion<T>(
-    question: HostQuestion,
-    signal: AbortSignal,
-    ask: (prompter: Prompter) => Promise<T | undefined>,
-  ): Promise<T | undefined> {
-    const hasAddress =
-      question.kind === 'login' || (question.kind === 'elicitation' && question.params.mode === 'url')
-    return inTurn(
-      signal,
-      async (prompter) => {
-        const answer = await ask(prompter)
-        if (answer === undefined && !signal.aborted)
-          prompter.say([
-            'Left in the inbox. The request continues once it is answered, in any window:',
-            `  ${respondCommand(question.id, options.store)}`,
-          ])
-        return answer
-      },
-      { hasAddress },
-    )
+/** The user at a terminal. */
+export function terminalSurface(options: TerminalOptions): TerminalSurface {
+  const { output, env, store, onInterrupt } = options
+  const palette = paletteFor(output, env)
+  const turns = new TerminalTurns(options)
+
+  /** Shows the questions of one kind; for a deferred one, prints how to answer it. The module is loaded on use. */
+  function questions<Q extends HostQuestion, T>(
+    load: () => Promise<
+      (question: Q, prompter: Prompter, palette: Palette, env: NodeJS.ProcessEnv) => Promise<T | undefined>
+    >,
+  ): (question: Q, signal: AbortSignal) => Promise<T | undefined> {
+    return (question, signal) => {
+      const asked: HostQuestion = question
+      const hasAddress =
+        asked.kind === 'login' || (asked.kind === 'elicitation' && asked.params.mode === 'url')
+      return turns.run(
+        signal,
+        async (prompter) => {
+          const ask = await load()
+          const answer = await ask(question, prompter, palette, env)
+          if (answer === undefined && !signal.aborted)
+            prompter.say([
+              'Left in the inbox. The request continues once it is answered, in any window:',
+              `  ${respondCommand(question.id, store)}`,
+            ])
+          return answer
+        },
+        { hasAddress },
+      )
+    }
   }
 
   function askInput(
     server: string,
     input: ConfigInput,
     signal: AbortSignal,
-    onInterrupt: () => void,
+    onInputInterrupt = () => {},
   ): Promise<string | undefined> {
-    return inTurn(signal, async (_prompter, keys) => {
+    return turns.run(signal, async (_prompter, keys) => {
       const { askForInput } = await import('./input.ts')
       return askForInput(server, input, {
-        ...keys,
-        ...{ output: options.output, signal },
+        ...{ ...keys, output, signal },
         onInterrupt() {
-          onInterrupt()
-          options.onInterrupt?.()
+          onInputInterrupt()
+          onInterrupt?.()
         },
       })
     })
@@ -147,52 +165,28 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
 
   return {
     name: 'terminal',
-    askInput: (server, input) => askInput(server, input, new AbortController().signal, () => {}),
+    askInput: (server, input) => askInput(server, input, new AbortController().signal),
     askArguments: (tool, given, signal) =>
-      inTurn(signal, async (prompter) => {
+      turns.run(signal, async (prompter) => {
         const { askArguments } = await import('../forms/ask-arguments.ts')
         return askArguments(tool, given, prompter, palette)
       }),
     // A view opened by the user needs no key gate.
     screen: (view, signal) =>
-      inTurn(signal, async (prompter) => prompter.screen?.(view) ?? cancelled, {
-        isQuestion: false,
-      }),
-    idle,
+      turns.run(signal, async (prompter) => prompter.screen?.(view) ?? cancelled, { isQuestion: false }),
+    idle: () => turns.idle(),
     urlElicitation: true,
     show: {
-      approval: (question, signal) =>
-        showQuestion(question, signal, async (prompter) =>
-          (await import('./approval.ts')).askApproval(question, prompter, palette, options.env),
-        ),
-      result: (question, signal) =>
-        showQuestion(question, signal, async (prompter) =>
-          (await import('./result.ts')).askResult(question, prompter, palette, options.env),
-        ),
-      elicitation: (question, signal) =>
-        showQuestion(question, signal, async (prompter) =>
-          (await import('../forms/ask-elicitation.ts')).askElicitation(question, prompter, palette),
-        ),
-      'sampling-request': (question, signal) =>
-        showQuestion(question, signal, async (prompter) =>
-          (await import('./sampling.ts')).reviewRequest(question, prompter, palette, options.env),
-        ),
-      'sampling-result': (question, signal) =>
-        showQuestion(question, signal, async (prompter) =>
-          (await import('./sampling.ts')).reviewResult(question, prompter, palette, options.env),
-        ),
-      roots: (question, signal) =>
-        showQuestion(question, signal, async (prompter) =>
-          (await import('./roots.ts')).askRoots(question, prompter, palette),
-        ),
-      login: (question, signal) =>
-        showQuestion(question, signal, async (prompter) =>
-          (await import('./login.ts')).askLogin(question, prompter, palette),
-        ),
-      start: (question, signal) =>
-        showQuestion(question, signal, async (prompter) =>
-          (await import('./trust.ts')).askStart(question, prompter, palette),
-        ),
+      approval: questions(async () => (await import('./approval.ts')).askApproval),
+      result: questions(async () => (await import('./result.ts')).askResult),
+      elicitation: questions(async () => (await import('../forms/ask-elicitation.ts')).askElicitation),
+      'sampling-request': questions(async () => (await import('./sampling.ts')).reviewRequest),
+      'sampling-result': questions(async () => (await import('./sampling.ts')).reviewResult),
+      roots: questions(async () => (await import('./roots.ts')).askRoots),
+      login: questions(async () => (await import('./login.ts')).askLogin),
+      start: questions(async () => (await import('./trust.ts')).askStart),
+      installation: questions(async () => (await import('./installation.ts')).askInstallation),
+      drift: questions(async () => (await import('./trust.ts')).askDefinitionChanges),
       // Without a value the server does not start, so Esc refuses instead of leaving it waiting.
       input: async ({ cause, input }, signal) => {
         let isInterrupted = false
@@ -202,14 +196,6 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
         if (isInterrupted) throw new McpError('CANCELLED', 'The user interrupted the question')
         return value === undefined ? { verdict: 'deny' } : { verdict: 'allow', value }
       },
-      installation: (question, signal) =>
-        showQuestion(question, signal, async (prompter) =>
-          (await import('./installation.ts')).askInstallation(question, prompter, palette),
-        ),
-      drift: (question, signal) =>
-        showQuestion(question, signal, async (prompter) =>
-          (await import('./trust.ts')).askDefinitionChanges(question, prompter, palette),
-        ),
     },
   }
 }

@@ -316,7 +316,7 @@ describe('a stored conversation', () => {
     expect(again.stdout).toContain('To Oslo, then.')
     expect(again.stdout).toMatch(/\w{8} +just now +2 +script:file.json +▸ ⑂ Where do I go\?/)
     expect(again.stdout).toMatch(/\w{8} +just now +2 +script:file.json +A trip by ship/)
-    expect(again.stderr).toContain('It was not saved')
+    expect(again.stderr).toContain('It was not saved: it exists already (EEXIST). Name another file.')
   })
 
   test('is found by words of its title, newest last, and shows its calls when resumed', async () => {

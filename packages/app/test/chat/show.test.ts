@@ -67,7 +67,7 @@ describe('/show', () => {
       arguments: { location: 'New York' },
       result: { structuredContent: { temperature: 33 } },
     })
-    expect(stderr).toContain('The result was not written: EEXIST')
+    expect(stderr).toContain('The result was not written: it exists already (EEXIST). Name another file.')
     expect(stderr).toContain('"--nonsense" is unknown. Usage: /show')
   })
 

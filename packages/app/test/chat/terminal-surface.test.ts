@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { describe, expect, test } from 'vitest'
-import { createTerminalLock } from '../../src/chat/terminal-lock.ts'
-import { terminalChatSurface } from '../../src/chat/terminal-surface.ts'
+import { TerminalLock } from '../../src/chat/terminal-lock.ts'
+import { TerminalChatSurface } from '../../src/chat/terminal-surface.ts'
 
 function terminal() {
   const stdin = new PassThrough()
@@ -11,9 +11,9 @@ function terminal() {
     seen += chunk
   })
   const interrupts: (() => void)[] = []
-  const lock = createTerminalLock()
+  const lock = new TerminalLock()
   let left = 0
-  const surface = terminalChatSurface(
+  const surface = new TerminalChatSurface(
     {
       stdin: stdin,
       stdout: stdout,
@@ -32,6 +32,7 @@ function terminal() {
       exit: () => {
         left += 1
       },
+      earlier: () => [],
     },
   )
   const tick = () => new Promise((resolve) => setTimeout(resolve, 20))

@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { cancelled } from '../../src/forms/prompter.ts'
 import { exactJson, isUnambiguous } from '../../src/output/exact.ts'
 import { askApproval } from '../../src/surface/approval.ts'
+import { editText } from '../../src/surface/edit.ts'
 import { askResult } from '../../src/surface/result.ts'
 import { type Scripted, scripted } from '../forms/prompter.ts'
 
@@ -316,6 +317,15 @@ describe('the answer', () => {
       verdict: 'allow',
       arguments: { item: 'by-editor' },
     })
+  })
+
+  test('is not edited when the editor does not start', async () => {
+    const prompter = scripted()
+    const env = { EDITOR: 'no-such-editor --wait' }
+    expect(await editText('tea', { prompter, env, suffix: '.md' })).toBe(cancelled)
+    expect(prompter.printed).toEqual([
+      'The editor "no-such-editor" did not start: there is no such program. Correct VISUAL or EDITOR.',
+    ])
   })
 })
 
