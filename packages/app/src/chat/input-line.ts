@@ -25,7 +25,7 @@ export interface Typing {
 }
 
 const maxQueuedRows = 4
-/** Time after a key press during which the user counts as typing. */
+/** Time after a key press or a sent message during which more keys may belong to a message. */
 const typingMs = 1_000
 
 /** The text being typed below the output. While a question is on the screen, it is hidden and reads no keys. */
@@ -39,6 +39,8 @@ export class InputLine implements MessageLine {
   #typing: Typing | undefined
   /** Time of the last key press that did not send the message. */
   #lastKey = Number.NEGATIVE_INFINITY
+  /** Time at which the last message was sent. */
+  #lastSent = Number.NEGATIVE_INFINITY
   #stopReading: (() => void) | undefined
 
   constructor(io: Io, lock: TerminalLock, output: TerminalOutput) {
@@ -66,6 +68,10 @@ export class InputLine implements MessageLine {
   get isTyping(): boolean {
     const text = this.#typing?.editor.text ?? this.unsent
     return text !== '' || performance.now() - this.#lastKey < typingMs
+  }
+
+  get isJustSent(): boolean {
+    return performance.now() - this.#lastSent < typingMs
   }
 
   type(keys: string): void {
@@ -118,8 +124,10 @@ export class InputLine implements MessageLine {
     if (typing.editor.text !== '' || action === 'interrupt') delete typing.suggestion
     const isEdit = action === undefined || action === 'complete'
     this.#lastKey = isEdit ? performance.now() : Number.NEGATIVE_INFINITY
-    if (action === 'submit') typing.submit(typing.editor.text)
-    else if (action === 'interrupt') typing.interrupt()
+    if (action === 'submit') {
+      this.#lastSent = performance.now()
+      typing.submit(typing.editor.text)
+    } else if (action === 'interrupt') typing.interrupt()
     else if (action === 'escape') typing.escape?.()
     else if (action === 'end') typing.end()
     else if (action === 'complete') this.#complete(typing)

@@ -21,6 +21,10 @@ export class TerminalLock implements MessageTyping {
     return this.#messageLine?.isTyping === true
   }
 
+  get isJustSent(): boolean {
+    return this.#messageLine?.isJustSent === true
+  }
+
   type(keys: string): void {
     this.#messageLine?.type(keys)
   }

@@ -3,36 +3,45 @@ import { PassThrough, type Readable } from 'node:stream'
 /** The message that the user may be typing when a question appears. */
 export interface MessageTyping {
   readonly isTyping: boolean
+  /** Whether a message was just sent, so that the next keys may begin another one. */
+  readonly isJustSent: boolean
   /** Adds keys to the message. */
   type(keys: string): void
 }
 
 /** Time without a key press after which a question accepts keys. */
 const quietMs = 1_000
+/** Time without a second character after which one character is an answer. */
+const aloneMs = 300
 
 /**
  * Routes keys when a question appears while the user is typing. Keys belong to the message until none was pressed for a second,
- * so that continued typing cannot answer the question. Only Ctrl+C acts at once, since it allows nothing.
+ * so that continued typing cannot answer the question. If a message was just sent, one character alone is an answer, and several
+ * are the next message. Only Ctrl+C acts at once, since it allows nothing.
  */
 export class KeyGate extends PassThrough {
   readonly isTTY: boolean
   readonly #source: Readable & { isTTY?: boolean; setRawMode?: (mode: boolean) => unknown }
   readonly #message: MessageTyping
   #timer: NodeJS.Timeout | undefined
+  /** The first character after a sent message, until it is clear whether it is an answer. */
+  #held = ''
+  #isTyping: boolean
 
   constructor(source: Readable & { isTTY?: boolean }, message: MessageTyping) {
     super()
     this.#source = source
     this.#message = message
+    this.#isTyping = message.isTyping
     this.isTTY = source.isTTY === true
     source.on('data', this.#routeKeys)
     source.once('end', this.#endInput)
-    this.#restartTimer()
+    this.#restartTimer(quietMs)
   }
 
   /** Whether keys still go to the message. */
   get isClosed(): boolean {
-    return this.#timer !== undefined
+    return this.#timer !== undefined && this.#isTyping
   }
 
   setRawMode(mode: boolean): this {
@@ -53,25 +62,34 @@ export class KeyGate extends PassThrough {
 
   /** Stops reading. */
   release(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#stopTimer()
     this.#source.off('data', this.#routeKeys)
     this.#source.off('end', this.#endInput)
     this.#source.pause()
   }
 
-  #restartTimer(): void {
+  #stopTimer(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #restartTimer(ms: number): void {
     clearTimeout(this.#timer)
     const timer = setTimeout(() => {
       // A program that was blocked reads the pending keys before it opens the gate.
       setImmediate(() => {
         if (this.#timer !== timer) return
         this.#timer = undefined
-        // A key without an action redraws the prompt without the hint.
-        this.emit('keypress', undefined, { name: 'redraw' })
+        if (this.#held === '') this.#redraw()
+        else this.write(this.#held)
       })
-    }, quietMs)
+    }, ms)
     this.#timer = timer
+  }
+
+  /** Shows or removes the hint: a key without an action redraws the prompt. */
+  #redraw(): void {
+    this.emit('keypress', undefined, { name: 'redraw' })
   }
 
   readonly #endInput = (): void => {
@@ -79,11 +97,29 @@ export class KeyGate extends PassThrough {
   }
 
   readonly #routeKeys = (chunk: Buffer | string): void => {
-    if (!this.isClosed || chunk.toString() === '\u0003') {
+    const keys = chunk.toString()
+    if (this.#timer === undefined || keys === '\u0003') {
       this.write(chunk)
       return
     }
-    this.#restartTimer()
-    this.#message.type(chunk.toString())
+    if (!this.#isTyping && this.#held === '') {
+      // Arrows, Enter and Esc begin no message.
+      if (/^\p{Cc}/u.test(keys)) {
+        this.#stopTimer()
+        this.write(chunk)
+        return
+      }
+      if ([...keys].length === 1) {
+        this.#held = keys
+        this.#restartTimer(aloneMs)
+        return
+      }
+    }
+    this.#restartTimer(quietMs)
+    this.#message.type(this.#held + keys)
+    this.#held = ''
+    if (this.#isTyping) return
+    this.#isTyping = true
+    this.#redraw()
   }
 }

@@ -45,6 +45,15 @@ interface Keys {
   readonly hint: () => string | undefined
 }
 
+interface TurnOptions {
+  /** False for what the user opened. */
+  isQuestion?: boolean
+  /** Whether text is typed. */
+  isForm?: boolean
+  /** Whether an address is shown, which is no longer needed if the question is withdrawn. */
+  hasAddress?: boolean
+}
+
 /** Questions and views on one terminal: one at a time, in order of arrival. */
 class TerminalTurns {
   readonly #options: TerminalOptions
@@ -57,12 +66,14 @@ class TerminalTurns {
   run<T>(
     signal: AbortSignal,
     ask: (prompter: Prompter, keys: Keys) => Promise<T>,
-    { isQuestion = true, hasAddress = false }: { isQuestion?: boolean; hasAddress?: boolean } = {},
+    { isQuestion = true, isForm = false, hasAddress = false }: TurnOptions = {},
   ): Promise<T> {
     const { input, output, env, store, message, onAsking, onInterrupt } = this.#options
     const turn = this.#last.then(async () => {
       signal.throwIfAborted()
-      const typing = isQuestion && message?.isTyping === true ? message : undefined
+      // A form takes any text, and is sent by more than one key.
+      const mayBeTyping = message?.isTyping === true || (message?.isJustSent === true && !isForm)
+      const typing = isQuestion && mayBeTyping ? message : undefined
       let gate: KeyGate | undefined
       onAsking?.(true)
       try {
@@ -126,6 +137,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
   ): (question: Q, signal: AbortSignal) => Promise<T | undefined> {
     return (question, signal) => {
       const asked: HostQuestion = question
+      const isForm = asked.kind === 'elicitation' && asked.params.mode !== 'url'
       const hasAddress =
         asked.kind === 'login' || (asked.kind === 'elicitation' && asked.params.mode === 'url')
       return turns.run(
@@ -140,7 +152,7 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
             ])
           return answer
         },
-        { hasAddress },
+        { isForm, hasAddress },
       )
     }
   }
@@ -151,26 +163,34 @@ export function terminalSurface(options: TerminalOptions): TerminalSurface {
     signal: AbortSignal,
     onInputInterrupt = () => {},
   ): Promise<string | undefined> {
-    return turns.run(signal, async (_prompter, keys) => {
-      const { askForInput } = await import('./input.ts')
-      return askForInput(server, input, {
-        ...{ ...keys, output, signal },
-        onInterrupt() {
-          onInputInterrupt()
-          onInterrupt?.()
-        },
-      })
-    })
+    return turns.run(
+      signal,
+      async (_prompter, keys) => {
+        const { askForInput } = await import('./input.ts')
+        return askForInput(server, input, {
+          ...{ ...keys, output, signal },
+          onInterrupt() {
+            onInputInterrupt()
+            onInterrupt?.()
+          },
+        })
+      },
+      { isForm: true },
+    )
   }
 
   return {
     name: 'terminal',
     askInput: (server, input) => askInput(server, input, new AbortController().signal),
     askArguments: (tool, given, signal) =>
-      turns.run(signal, async (prompter) => {
-        const { askArguments } = await import('../forms/ask-arguments.ts')
-        return askArguments(tool, given, prompter, palette)
-      }),
+      turns.run(
+        signal,
+        async (prompter) => {
+          const { askArguments } = await import('../forms/ask-arguments.ts')
+          return askArguments(tool, given, prompter, palette)
+        },
+        { isForm: true },
+      ),
     // A view opened by the user needs no key gate.
     screen: (view, signal) =>
       turns.run(signal, async (prompter) => prompter.screen?.(view) ?? cancelled, { isQuestion: false }),

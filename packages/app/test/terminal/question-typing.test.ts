@@ -57,7 +57,26 @@ describe.skipIf(missing !== undefined)('a question during typing', { timeout: 60
     expect(provider.count).toBe(1)
   })
 
-  test('accepts keys at once if the message line is empty', async () => {
+  test('takes no keys of the next message, which begins right after one is sent', async () => {
+    const { provider, terminal } = await chatting()
+    terminal.type('add\r')
+    const first = await provider.next()
+    first.call('demo__get-sum', { a: 2, b: 3 })
+    await terminal.until('Allow this call?')
+    for (const key of 'yes') {
+      terminal.type(key)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await terminal.until('stop typing to answer')
+    await terminal.until(/Allow this call\?[\s\S]*● No \[n\]/)
+    expect(provider.count).toBe(1)
+    terminal.type('y')
+    const second = await provider.next()
+    second.end('Five.')
+    await terminal.until(/Five\.[\s\S]*you › yes$/m)
+  })
+
+  test('accepts a key if the message line is empty', async () => {
     const { provider, terminal } = await chatting()
     terminal.type('add\r')
     const first = await provider.next()
