@@ -87,7 +87,10 @@ export interface AnswerHandlers {
 
 /** A client's handlers, and the capabilities declared with them. */
 export interface AnswerOptions extends AnswerHandlers {
-  /** Supported elicitation modes. Default: forms only with `onElicit`, none without. */
+  /**
+   * Supported elicitation modes. Default: forms with `onElicit`, none without it. `{ url: true }` is URLs alone;
+   * `{ form: true, url: true }` is both.
+   */
   elicitation?: { form?: boolean; url?: boolean }
   /** Supported sampling features. Default: neither tools nor context. */
   sampling?: {
