@@ -146,7 +146,9 @@ describe('a straight-line handler on the stateless era', () => {
   it('names the form mode to a client that declared URLs alone', async () => {
     const run = (handle: LazyHandlerRun): Promise<unknown> => handle.get().ask(form('Delete?'))
     const capabilities = { elicitation: { url: {} } }
-    await expect(runToOutcome(exchange(node().asking, {}, { capabilities }), run, finish)).rejects.toMatchObject({
+    await expect(
+      runToOutcome(exchange(node().asking, {}, { capabilities }), run, finish),
+    ).rejects.toMatchObject({
       message: expect.stringContaining('not declared: elicitation.form'),
       data: { requiredCapabilities: { elicitation: { form: {} } } },
     })
