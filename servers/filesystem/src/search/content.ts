@@ -57,6 +57,8 @@ export async function searchFile(
   let hasLongLines = false
   if (required !== undefined && !pattern.fold(text).includes(required)) return { matches, hasLongLines }
   const lines = text.split('\n')
+  // Nothing is a line after a newline at the end.
+  if (lines.at(-1) === '') lines.pop()
   let lastYieldAt = performance.now()
   for (const [index, line] of lines.entries()) {
     if (matches.length >= options.matches || options.isOver()) break
