@@ -1,3 +1,4 @@
+import { protocolVersions } from '@jackfield/sdk'
 import { describe, expect, it } from 'vitest'
 import { connectionOver, text } from './support/connection.ts'
 
@@ -145,6 +146,13 @@ describe('on a session', () => {
     await client.call('work', { steps: 2, ms: 1 })
     expect(logs).toEqual(['info', 'info'])
   })
+})
+
+it.each(protocolVersions)('on %s a connection with onLog gets messages from level info on', async (version) => {
+  const logs: unknown[] = []
+  const { client } = await connectionOver('memory', version).open({ onLog: ({ level }) => logs.push(level) })
+  await client.call('work', { steps: 2, ms: 1 })
+  expect(logs).toEqual(['info', 'info'])
 })
 
 it('callbacks that throw are reported and have no effect', async () => {
