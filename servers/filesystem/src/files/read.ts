@@ -63,6 +63,7 @@ export async function withFile<T>(place: Place, use: (file: OpenFile) => Promise
 
 /**
  * Reads bytes of a file, at most `limit`.
+ * @param checkStart may throw for the first bytes, before the rest is read
  * @throws FileError 'limit' for a larger file
  */
 export async function readBytes(
@@ -70,6 +71,7 @@ export async function readBytes(
   path: string,
   limit: number,
   signal: AbortSignal,
+  checkStart?: (start: Buffer) => void,
 ): Promise<Buffer> {
   const tooLargeError = (): FileError =>
     new FileError('limit', `${path} is larger than ${sizeText(limit)}, the limit of one call.`)
@@ -78,6 +80,7 @@ export async function readBytes(
   let total = 0
   // Some files, such as those of /proc, report a size of 0 although they have content.
   for await (const chunk of chunksOf(handle, 0, signal)) {
+    if (total === 0) checkStart?.(chunk)
     total += chunk.length
     if (total > limit) throw tooLargeError()
     chunks.push(chunk)
