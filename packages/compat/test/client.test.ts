@@ -94,14 +94,18 @@ describe('over HTTP, on 2026-07-28', () => {
     expect(client.getServerVersion()).toMatchObject({ name: 'shop' })
     expect(client.getInstructions()).toBe('Be kind')
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['order', 'slow', 'refuse'])
-    await client.setLoggingLevel('info')
     const onprogress = vi.fn()
     const result = await client.callTool({ name: 'order', arguments: { colour: 'red' } }, undefined, {
       onprogress,
     })
     expect(result).toMatchObject({ content: [{ text: 'red L work' }] })
     expect(onprogress).toHaveBeenCalledWith({ progress: 1, total: 2 })
+    // As on a session, whose server sends logs before the client sets a level.
     expect(logs).toHaveBeenCalled()
+    logs.mockClear()
+    await client.setLoggingLevel('error')
+    await client.callTool({ name: 'order', arguments: { colour: 'red' } })
+    expect(logs).not.toHaveBeenCalled()
     expect(await client.callTool({ name: 'refuse' })).toMatchObject({ isError: true })
     expect(await client.ping()).toEqual({})
   })

@@ -474,6 +474,22 @@ describe('Server', () => {
     expect(logs).toEqual(['loud'])
   })
 
+  it('calls the handler of logging/setLevel also if the client subscribes between it and the next request', async () => {
+    const capabilities = { logging: {}, tools: {}, resources: { subscribe: true } }
+    const server = new Server(info, { capabilities })
+    const levels: string[] = []
+    server.setRequestHandler(SetLevelRequestSchema, ({ params }) => {
+      levels.push(params.level)
+      return {}
+    })
+    server.setRequestHandler(CallToolRequestSchema, () => text('called'))
+    const client = await official(server)
+    await client.setLoggingLevel('debug')
+    await client.subscribeResource({ uri: 'file:///a' })
+    await client.callTool({ name: 'any' })
+    expect(levels).toEqual(['debug'])
+  })
+
   it('calls onclose once, and connects again after it', async () => {
     const server = new Server(info, { capabilities: {} })
     const closed = vi.fn()

@@ -1,7 +1,7 @@
 import { type Context, reply, ToolError, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import { type Databases, useDatabase } from './databases.ts'
-import type { Column, OpenResult, Page, Statement } from './engine.ts'
+import type { OpenResult } from './engine.ts'
 import { EngineError } from './engine.ts'
 import { count } from './sql.ts'
 import { rowsAsTable, tableAsText, tablesAsList, visible } from './text.ts'
@@ -197,10 +197,35 @@ function noSuchTable(table: string): EngineError {
   )
 }
 
+/** A page to read from the open result of a query. */
+interface PageRequest {
+  /** Name of the database. */
+  name: string
+  result: OpenResult
+  rows: number
+}
+
+/** A function that reads one page for a tool's result, and keeps the open result for `next_page` if more rows follow. */
+function pageReplies({ limits, cursors }: Databases) {
+  return async ({ name, result, rows: most }: PageRequest, ctx: Context, signal: AbortSignal) => {
+    const { rows, isLast } = await result.read({ rows: most, bytes: limits.maxBytes }, signal)
+    // The cursor of a cancelled call could not be delivered.
+    if (!isLast && ctx.signal.aborted) result.close()
+    const columns = [...result.columns]
+    const nextCursor = isLast || ctx.signal.aborted ? undefined : cursors.add(name, ownerOf(ctx), result)
+    const more = nextCursor === undefined ? '' : `\n\nMore rows follow: next_page with cursor ${nextCursor}`
+    return reply({
+      content: `${count(rows.length, 'row')} of ${name}\n\n${rowsAsTable(columns, rows)}${more}`,
+      structured: { database: name, columns, rows, ...(nextCursor === undefined ? {} : { nextCursor }) },
+    })
+  }
+}
+
 /** Tools that read rows. */
 export function queryTools(databases: Databases) {
   const { limits, cursors } = databases
   const database = databaseArgument(databases)
+  const replyWithPage = pageReplies(databases)
   const limit = z
     .number()
     .int()
@@ -208,44 +233,6 @@ export function queryTools(databases: Databases) {
     .max(limits.maxRows)
     .default(limits.maxRows)
     .describe('Rows of a page at most; fewer if they are large')
-
-  /** Reads one page, and keeps the result open if more rows follow. */
-  const pageOf = async (
-    name: string,
-    result: OpenResult,
-    rows: number,
-    ctx: Context,
-    signal: AbortSignal,
-  ): Promise<{ page: Page; columns: Column[]; nextCursor?: string }> => {
-    const page = await result.read({ rows, bytes: limits.maxBytes }, signal)
-    const columns = [...result.columns]
-    if (page.isLast) return { page, columns }
-    // The cursor could not be delivered.
-    if (ctx.signal.aborted) {
-      result.close()
-      return { page, columns }
-    }
-    return { page, columns, nextCursor: cursors.add(name, ownerOf(ctx), result) }
-  }
-
-  const replyWith = (name: string, { page, columns, nextCursor }: Awaited<ReturnType<typeof pageOf>>) => {
-    const more = nextCursor === undefined ? '' : `\n\nMore rows follow: next_page with cursor ${nextCursor}`
-    return reply({
-      content: `${count(page.rows.length, 'row')} of ${name}\n\n${rowsAsTable(columns, page.rows)}${more}`,
-      structured: {
-        database: name,
-        columns,
-        rows: page.rows,
-        ...(nextCursor === undefined ? {} : { nextCursor }),
-      },
-    })
-  }
-
-  const read = (name: string, statement: Statement, rows: number, ctx: Context) =>
-    useDatabase(databases, name, ctx.signal, async ({ engine }, signal) => {
-      const result = await engine.open(statement, signal)
-      return replyWith(name, await pageOf(name, result, rows, ctx, signal))
-    })
 
   const query = tool({
     title: 'Query',
@@ -255,7 +242,10 @@ export function queryTools(databases: Databases) {
     output: pageShape,
     annotations: readOnly,
     run: ({ database: name, sql, parameters, limit: rows }, ctx) =>
-      read(name, { sql, parameters }, rows, ctx),
+      useDatabase(databases, name, ctx.signal, async ({ engine }, signal) => {
+        const result = await engine.open({ sql, parameters }, signal)
+        return replyWithPage({ name, result, rows }, ctx, signal)
+      }),
   })
 
   const next_page = tool({
@@ -276,8 +266,8 @@ export function queryTools(databases: Databases) {
         throw error
       }
       const { database: name, result } = claimed
-      return useDatabase(databases, name, ctx.signal, async (_database, signal) =>
-        replyWith(name, await pageOf(name, result, rows, ctx, signal)),
+      return useDatabase(databases, name, ctx.signal, (_database, signal) =>
+        replyWithPage({ name, result, rows }, ctx, signal),
       )
     },
   })
@@ -299,7 +289,7 @@ export function queryTools(databases: Databases) {
         // The name as SQL that the engine's catalogue returned.
         const statement = { sql: `SELECT * FROM ${found.name} LIMIT ${rows}`, parameters: [] }
         const result = await engine.open(statement, signal)
-        return replyWith(name, await pageOf(name, result, rows, ctx, signal))
+        return replyWithPage({ name, result, rows }, ctx, signal)
       })
     },
   })

@@ -90,7 +90,7 @@ function requireZone(url: URL, zone: Zone, isAllowed: boolean): void {
   throw new ToolError(
     zone === 'forbidden'
       ? `${url.host} is in a reserved network, which is never fetched.`
-      : `${url.host} is in a ${zone} network, which is not fetched. The operator of this server can allow it with --allow-private ${hostOf(url)}:${portOf(url)}.`,
+      : `${url.host} is in a ${zone} network, which is not fetched. The operator of this server can allow it with --allow-private ${url.hostname}:${portOf(url)}.`,
   )
 }
 

@@ -4,7 +4,7 @@ import { limits } from './types.ts'
 
 /**
  * robots.txt (RFC 9309): whether a model may fetch a URL on its own. No file (4xx) allows everything; a file that cannot be read
- * (5xx, no connection) disallows everything expiresAt it can be.
+ * (5xx, no connection) disallows everything until it can be.
  */
 
 /** One line of a group. */
@@ -16,7 +16,8 @@ interface Rule {
 
 /** The rules of one origin's robots.txt for this server, and when they expire. */
 interface Entry {
-  readonly rules: readonly Rule[] | 'unreachable'
+  /** A text: why robots.txt cannot be read. */
+  readonly rules: readonly Rule[] | string
   readonly expiresAt: number
 }
 
@@ -41,9 +42,9 @@ export class Robots {
   /** @throws ToolError if robots.txt disallows a URL, or cannot be read */
   async require(url: URL, signal: AbortSignal): Promise<void> {
     const { rules } = await this.#entry(url.origin, signal)
-    if (rules === 'unreachable') {
+    if (typeof rules === 'string') {
       throw new ToolError(
-        `${url.origin}/robots.txt cannot be read, so ${url.href} is not fetched automatically (RFC 9309). Try again later, or ask the person to fetch the page with the prompt "fetch".`,
+        `${url.origin}/robots.txt cannot be read, so ${url.href} is not fetched automatically (RFC 9309). ${rules} Or ask the person to fetch the page with the prompt "fetch".`,
       )
     }
     if (isAllowed(rules, url.pathname + url.search)) return
@@ -78,6 +79,7 @@ export class Robots {
   }
 
   async #read(origin: string, signal: AbortSignal): Promise<Entry> {
+    let reason = 'Try again later.'
     try {
       const { status, body } = await this.#network.get(new URL('/robots.txt', origin), {
         userAgent: this.#userAgent,
@@ -90,10 +92,12 @@ export class Robots {
         return { rules, expiresAt: Date.now() + limits.robotsMs }
       }
       if (status >= 400 && status < 500) return { rules: [], expiresAt: Date.now() + limits.robotsMs }
+      reason = `It has status ${status}. Try again later.`
     } catch (error) {
       if (signal.aborted) throw error
+      if (error instanceof ToolError) reason = error.message
     }
-    return { rules: 'unreachable', expiresAt: Date.now() + limits.robotsRetryMs }
+    return { rules: reason, expiresAt: Date.now() + limits.robotsRetryMs }
   }
 }
 

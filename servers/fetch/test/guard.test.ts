@@ -74,6 +74,17 @@ describe('fetch refuses', () => {
     expect(await refusal(client, 'http://rebind.example.org/')).toContain(reason)
   })
 
+  test.each(['http://127.0.0.1:1/', 'http://[::1]:1/', 'http://localhost:1/'])(
+    'with an argument that allows %s',
+    async (url) => {
+      const text = await refusal(await clientOf({}), url)
+      const place = /--allow-private (\S+)\.$/.exec(text)?.[1] ?? ''
+      // Nothing listens there: the address is allowed now.
+      const allowed = await clientOf({ allowPrivate: [place], ignoreRobots: true })
+      expect(await refusal(allowed, url)).not.toContain('is not fetched')
+    },
+  )
+
   test('a redirect to a forbidden address', async () => {
     const inner = await siteOf({ '/secret': 'secret' })
     const site = await siteOf({

@@ -68,12 +68,21 @@ describe('robots.txt', () => {
     const site = await siteOf({ '/robots.txt': { status }, '/': article('') })
     const client = await clientFor(site)
     if (expected) expect(await contentOf(client, site.url)).toContain('paragraph')
-    else expect(await refusal(client, site.url)).toContain('robots.txt cannot be read')
+    else {
+      const text = await refusal(client, site.url)
+      expect(text).toContain('robots.txt cannot be read')
+      expect(text).toContain(`It has status ${status}.`)
+    }
   })
 
   test('that cannot be reached disallows everything', async () => {
     const site = await siteOf({ '/robots.txt': (request) => void request.socket.destroy(), '/': article('') })
-    expect(await refusal(await clientFor(site), site.url)).toContain('robots.txt cannot be read')
+    const client = await clientFor(site)
+    for (const _time of ['read', 'cached']) {
+      const text = await refusal(client, site.url)
+      expect(text).toContain('robots.txt cannot be read')
+      expect(text).toContain(`${site.place} closed the connection.`)
+    }
     expect(site.requests).toHaveLength(1)
   })
 

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { clientOf, eras, errorOf, folderWith, textOf, textsOf } from './fixture.ts'
 
@@ -50,6 +51,25 @@ describe.each(eras)('reading text on %s', (era) => {
   })
 })
 
+test('a range after the last line says how many lines there are', async () => {
+  const folder = folderWith({ 'a.txt': 'one\ntwo\n', 'b.txt': 'one\ntwo', 'empty.txt': '' })
+  const client = await clientOf('2026-07-28', { directories: [folder] })
+  const read = async (path: string): Promise<string[]> =>
+    textsOf(await client.call('read_text_file', { path, startLine: 3 }))
+  expect(await read('a.txt')).toEqual(['', '[The file has 2 lines.]'])
+  expect(await read('b.txt')).toEqual(['', '[The file has 2 lines.]'])
+  expect(await read('empty.txt')).toEqual(['', '[The file has 0 lines.]'])
+})
+
+test('a file URI, which a resource link has, is refused with its path', async () => {
+  const folder = folderWith({ 'a b.txt': 'one' })
+  const client = await clientOf('2026-07-28', { directories: [folder] })
+  const path = join(folder, 'a b.txt')
+  const text = errorOf(await client.call('read_text_file', { path: pathToFileURL(path).href }))
+  expect(text).toContain(`Use the path ${path}`)
+  expect(errorOf(await client.call('read_text_file', { path: 'file://host/a%2Fb' }))).toContain('is a URI')
+})
+
 describe('a result of limited size', () => {
   test('ends after a whole line and returns where to continue, so that all of the file can be read', async () => {
     const whole = Array.from({ length: 1000 }, (_, n) => `line ${n} "${'\\'.repeat(n % 7)}"`).join('\n')
@@ -66,6 +86,16 @@ describe('a result of limited size', () => {
       startLine = part.truncated ? part.lastLine + 1 : undefined
     }
     expect(text).toBe(whole)
+  })
+
+  test('says that only the beginning of a longer line is shown', async () => {
+    const folder = folderWith({ 'a.txt': `${'x'.repeat(3000)}\nend` })
+    const client = await clientOf('2026-07-28', { directories: [folder], limits: { readBytes: 2000 } })
+    const result = await client.call('read_text_file', { path: 'a.txt' })
+    expect(textsOf(result)[1]).toBe(
+      '[Truncated: only the beginning of line 1 is shown. The file has 2.93 KB. Continue with startLine 2.]',
+    )
+    expect(textOf(await client.call('read_text_file', { path: 'a.txt', startLine: 2 }))).toBe('end')
   })
 
   test('cuts a line that is longer than the limit, and the end of a file', async () => {

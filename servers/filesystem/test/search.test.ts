@@ -204,6 +204,24 @@ describe('searching content', () => {
     expect(await paths(join(folder, 'sub'))).toEqual(['sub/a.log', 'sub/build/a.txt'])
   })
 
+  test('of one file that cannot be searched fails with the reason', async () => {
+    const folder = folderWith({ 'a.bin': new Uint8Array(10), 'b.txt': 'x'.repeat(200) })
+    const client = await open(folder, { limits: { searchBytes: 100 } })
+    const search = async (path: string): Promise<string> =>
+      errorOf(await client.call('search_content', { path, pattern: 'x' }))
+    expect(await search('a.bin')).toContain('a.bin is binary')
+    expect(await search('b.txt')).toContain('b.txt is larger than 100 B, the limit of a search.')
+  })
+
+  test('counts lines as an editor does: nothing follows a newline at the end', async () => {
+    const folder = folderWith({ 'a.txt': 'one\n\ntwo\n' })
+    const client = await open(folder)
+    const search = (pattern: string) =>
+      client.call('search_content', { path: 'a.txt', pattern, contextLines: 1 })
+    expect((await search('^$')).structuredContent).toMatchObject({ matches: [{ line: 2 }] })
+    expect((await search('two')).structuredContent).toMatchObject({ matches: [{ before: [''], after: [] }] })
+  })
+
   test('counts binary and large files, and reports lines that were searched in part', async () => {
     const folder = folderWith({
       'a.bin': new Uint8Array(10),

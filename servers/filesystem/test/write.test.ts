@@ -111,6 +111,16 @@ describe('editing', () => {
     expect(contentOf(folder, 'a.txt')).toBe('one\n2\n3\n')
   })
 
+  test('that replaces a text by itself says so, and does not ask', async () => {
+    const folder = folderWith({ 'a.txt': 'one\n' })
+    const client = await clientOf('2026-07-28', { directories: [folder] })
+    const result = await edit(client, [{ oldText: 'one', newText: 'one' }])
+    expect(result.structuredContent).toMatchObject({
+      changed: false,
+      notes: ['The edits change nothing: the file has the new text already.'],
+    })
+  })
+
   test('with dryRun shows the same and writes nothing', async () => {
     const folder = folderWith({ 'a.txt': 'one\n' })
     const client = await open(folder)

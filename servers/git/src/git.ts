@@ -56,7 +56,11 @@ export class GitError extends ToolError {
   readonly code: number
 
   constructor(args: readonly string[], code: number, stderr: string) {
-    const why = stderr.trim().replaceAll(/^(fatal|error): /gm, '')
+    // Hints advise on options and configuration, which a caller of this server cannot set.
+    const why = stderr
+      .replaceAll(/^hint:.*(\n|$)/gm, '')
+      .replaceAll(/^(fatal|error): /gm, '')
+      .trim()
     super(`git ${args[0]} failed: ${clip(why === '' ? `exit code ${code}` : why, 2_000)}`)
     this.code = code
   }

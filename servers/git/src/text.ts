@@ -120,7 +120,10 @@ export function records(bytes: Buffer): Buffer[] {
   return found
 }
 
-/** Whether contents are binary, as Git decides it: by a NUL among the first 8000 bytes. */
+/** The bytes by which git decides whether contents are binary. */
+export const binaryCheckBytes = 8_000
+
+/** Whether contents are binary, as git decides it: by a NUL among their first bytes. */
 export function isBinary(bytes: Buffer): boolean {
-  return bytes.subarray(0, 8000).includes(0)
+  return bytes.subarray(0, binaryCheckBytes).includes(0)
 }

@@ -378,6 +378,17 @@ describe('a client', () => {
     }
   })
 
+  test('does not show the lines of a binary file', async () => {
+    const repo = repository()
+    repo.commit('image', { 'a.png': 'PNG\nsecond line\n\0\n' })
+    const client = await clientFor(repo)
+    const result = await client.call('git_blame', { path: 'a.png', startLine: 1, endLine: 2 })
+    expect(result.isError).toBe(true)
+    expect(textOf(result)).toBe(
+      'a.png is a binary file, without lines. git_log with its path lists its commits.',
+    )
+  })
+
   test('lists branches and tags, and files of a commit', async () => {
     const repo = repository()
     repo.commit('one', { 'src/a.ts': 'a\n', 'run.sh': 'x\n' })
@@ -448,7 +459,10 @@ describe('a client', () => {
         { path: 'first.txt', change: 'deleted' },
       ],
     })
-    expect(textOf(await client.call('git_add', { paths: ['x.log'] }))).toContain('ignored')
+    const ignored = textOf(await client.call('git_add', { paths: ['x.log'] }))
+    expect(ignored).toContain('ignored')
+    // Advice of git on options and configuration, which its caller here cannot set.
+    expect(ignored).not.toContain('hint')
     expect(textOf(await client.call('git_add', { paths: ['none'] }))).toContain('did not match any files')
     expect((await call(client, 'git_reset', { paths: ['-b'] })).data).toMatchObject({
       staged: [{ path: 'first.txt' }],

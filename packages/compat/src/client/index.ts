@@ -221,6 +221,8 @@ export class Client<
         ...(signal === undefined ? {} : { signal }),
         connectTimeoutMs: timeout ?? defaultTimeoutMs,
         cache: false,
+        // Requests log messages on 2026-07-28, where a server sends none by itself. #receive calls the handler.
+        ...(this.#notificationHandlers.has('notifications/message') && { onLog() {} }),
         onMessage: (direction, message) => {
           if (direction === 'received') this.#receive(message)
         },

@@ -478,10 +478,12 @@ export class Engine {
     const { logLevel } = peer
     const setLevel = this.handlers.get('logging/setLevel')
     if (logLevel === undefined || setLevel === undefined || logLevel === this.#logLevel) return
+    // Without a call, such as for a subscription, the handler is called with the next request.
+    const call = runningCall()
+    if (call === undefined) return
     const isDefault = this.#logLevel === undefined && logLevel === 'info'
     this.#logLevel = logLevel
-    const call = runningCall()
-    if (isDefault || call === undefined) return
+    if (isDefault) return
     this.#runInBackground(() => setLevel({ method: 'logging/setLevel', params: { level: logLevel } }, call))
   }
 

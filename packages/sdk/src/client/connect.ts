@@ -205,9 +205,11 @@ function eraClientFor(
   identity: ClientIdentity,
   options: ConnectOptions,
 ): McpClientOptions['era'] {
-  const { logLevel, timeoutMs = defaultTimeoutMs } = options
+  const { onLog, relay, timeoutMs = defaultTimeoutMs } = options
   if (facts.era === 'stateless') {
     const { info } = identity
+    // A relay sends the level of each requester.
+    const { logLevel = onLog === undefined || relay !== undefined ? undefined : 'info' } = options
     const capabilities = (): ClientCapabilities => identity.capabilities('stateless')
     return (publish, invalidate) =>
       new StatelessClient({ connection, facts, info, capabilities, logLevel, timeoutMs, publish, invalidate })

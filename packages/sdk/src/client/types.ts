@@ -87,7 +87,10 @@ export interface AnswerHandlers {
 
 /** A client's handlers, and the capabilities declared with them. */
 export interface AnswerOptions extends AnswerHandlers {
-  /** Supported elicitation modes. Default: forms only with `onElicit`, none without. */
+  /**
+   * Supported elicitation modes. Default: forms with `onElicit`, none without it. `{ url: true }` is URLs alone;
+   * `{ form: true, url: true }` is both.
+   */
   elicitation?: { form?: boolean; url?: boolean }
   /** Supported sampling features. Default: neither tools nor context. */
   sampling?: {
@@ -218,7 +221,7 @@ export interface ConnectOptions extends AnswerOptions {
   maxRounds?: number
   /** Requests in one result that requests input (2026-07-28); more fail with McpError 'LIMIT'. Default 64. */
   maxQuestions?: number
-  /** Initial minimum level of log messages. Default: that of the server; on 2026-07-28 `info` for calls with `onLog`. */
+  /** Initial minimum level of log messages. Default: that of the server; on 2026-07-28 `info` with `onLog`, otherwise none. */
   logLevel?: LoggingLevel
   /** Called for every log message of the server. Default: they are dropped. */
   onLog?: (message: ServerNotifications['notifications/message']) => void

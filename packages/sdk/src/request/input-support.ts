@@ -43,7 +43,10 @@ export function missingFor(peer: Peer, question: Question): ClientCapabilities |
     case 'elicitation/create':
       return question.params.mode === 'url'
         ? unless(canAsk(peer, 'elicitation.url'), { elicitation: { url: {} } })
-        : unless(canAsk(peer, 'elicitation'), { elicitation: {} })
+        : unless(canAsk(peer, 'elicitation'), {
+            // A client that declared URLs alone has `elicitation`, and needs its form mode named.
+            elicitation: peer.capabilities.elicitation === undefined ? {} : { form: {} },
+          })
     case 'sampling/createMessage':
       if (!canAsk(peer, 'sampling')) return { sampling: {} }
       return question.params.tools === undefined && question.params.toolChoice === undefined

@@ -254,7 +254,7 @@ export interface TemplateDefinition<T extends string = string> extends Definitio
   cache?: Partial<CacheHints>
   /** Suggestions for a variable, by its name. Default: none. */
   complete?: { [V in keyof TemplateVariables<T>]?: Completer }
-  /** Resources of the template to show in `resources/list`. Default: none. */
+  /** Resources of the template to show in `resources/list`, by default with its `mimeType`. Default: none. */
   list?(ctx: Context): Awaitable<Resource[]>
   /**
    * Serves one `resources/read` of a URI that matches the template. `variables` are decoded and not validated: one

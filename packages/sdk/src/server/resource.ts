@@ -3,7 +3,7 @@ import { ErrorCode, invalid, invalidParams, kindOf, RpcError } from '../jsonrpc/
 import type { JsonObject } from '../jsonrpc/message.ts'
 import { isObject } from '../jsonrpc/parse.ts'
 import type { ResourceContents } from '../protocol/content.ts'
-import type { CacheHints } from '../protocol/definitions.ts'
+import type { CacheHints, Resource } from '../protocol/definitions.ts'
 import type { Exchange, Outcome } from '../request/exchange.ts'
 import { defined } from '../request/object-members.ts'
 import { completersOf } from './completion.ts'
@@ -161,6 +161,12 @@ const templateMembers = [
   'read',
 ]
 
+/** Listed resources, with the MIME type of their template unless they have their own. */
+function withMimeType(resources: Resource[], mimeType: string | undefined): Resource[] {
+  if (mimeType === undefined) return resources
+  return resources.map((resource) => ({ ...resource, mimeType: resource.mimeType ?? mimeType }))
+}
+
 /** Prepares a resource template for serving. @throws McpError 'INVALID' */
 export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
   const what = `Template "${name}"`
@@ -186,7 +192,7 @@ export function templateEntry(name: string, value: AnyTemplate): TemplateEntry {
       const read = (ctx: Context): unknown => handler.read(variables, ctx, uri)
       return serveRead(exchange, uri, { scopes, mimeType, cache, read })
     },
-    list: list === undefined ? undefined : (ctx) => list.call(value, ctx),
+    list: list === undefined ? undefined : async (ctx) => withMimeType(await list.call(value, ctx), mimeType),
     completers: completersOf(what, value.complete, template.names),
     listed: { uriTemplate, name, ...listedMetadata(what, value), ...defined({ mimeType, annotations }) },
   }

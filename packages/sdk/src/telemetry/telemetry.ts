@@ -14,7 +14,7 @@ import { MetaKey, metaOf } from '../protocol/meta.ts'
 import type { Exchange, InputStrategy, Outcome } from '../request/exchange.ts'
 import { type LiveRequest, liveInput } from '../request/live-run.ts'
 import type { Middleware } from '../server/server.ts'
-import type { HttpObserver, HttpServerEvent, HttpServerLoad } from '../transports/server/http/observer.ts'
+import type { HttpObserver, HttpServerLoad } from '../transports/server/http/observer.ts'
 import {
   clientFailure,
   createRecorder,
@@ -209,7 +209,12 @@ const sessionBuckets = [1, 10, 60, 300, 900, 1800, 3600, 7200, 14_400, 43_200, 8
  * lists them. Session ids, principals and keys are not recorded.
  */
 export function httpMetrics(options: HttpMetricsOptions = {}): HttpObserver {
-  const { meter = metrics.getMeter(scope), attributes: common = {} } = options
+  const { meter = metrics.getMeter(scope), attributes = {} } = options
+  return { start: loadMetrics(meter, attributes), event: eventMetrics(meter, attributes) }
+}
+
+/** Observes the load of every server that starts, until it closes. */
+function loadMetrics(meter: Meter, common: Attributes): HttpObserver['start'] {
   const mounted = new Set<() => HttpServerLoad>()
   const sum = (of: (load: HttpServerLoad) => number): number =>
     [...mounted].reduce((total, load) => total + of(load()), 0)
@@ -246,7 +251,14 @@ export function httpMetrics(options: HttpMetricsOptions = {}): HttpObserver {
     },
     [sessions, streams, calls, leaseAge],
   )
+  return (load) => {
+    mounted.add(load)
+    return () => mounted.delete(load)
+  }
+}
 
+/** Counts and measures the events of servers. */
+function eventMetrics(meter: Meter, common: Attributes): HttpObserver['event'] {
   const begun = meter.createCounter('jackfield.server.sessions.begun', {
     unit: '{session}',
     description: 'Sessions that began in this process',
@@ -278,7 +290,7 @@ export function httpMetrics(options: HttpMetricsOptions = {}): HttpObserver {
     advice: { explicitBucketBoundaries: operationBuckets },
   })
 
-  const record = (event: HttpServerEvent): void => {
+  return (event) => {
     switch (event.type) {
       case 'sessionBegun':
         begun.add(1, common)
@@ -304,12 +316,5 @@ export function httpMetrics(options: HttpMetricsOptions = {}): HttpObserver {
         operations.record(event.durationMs / 1000, attributes)
       }
     }
-  }
-  return {
-    start(load) {
-      mounted.add(load)
-      return () => mounted.delete(load)
-    },
-    event: record,
   }
 }

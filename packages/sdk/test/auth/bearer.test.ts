@@ -1,4 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { defineServer } from '@jackfield/sdk'
+import { bearer } from '@jackfield/sdk/auth'
+import { connect, http } from '@jackfield/sdk/client'
+import { serveHttp } from '@jackfield/sdk/http'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { adapters, modern, webAdapter } from '../serve/http-support.ts'
 import {
   as,
@@ -268,5 +272,51 @@ describe('options', () => {
     )
     expect(new Set(principals).size).toBe(pairs.length)
     expect(principals).toContain('https://a|b|c')
+  })
+})
+
+describe('a verified token that is refused', () => {
+  const resource = 'http://127.0.0.1/mcp'
+  const verified = { iss: issuer, sub: 'ann' }
+  /** The error of a client whose token has these claims, and the errors that the operator gets for two attempts. */
+  const refusalOf = async (claims: object, scopes: string[] = []) => {
+    const reported: unknown[] = []
+    const server = defineServer({ name: 'shop', version: '1', onError: (error) => reported.push(error) })
+    const { fetch, close } = serveHttp(server, {
+      authenticate: bearer({
+        resource,
+        authorizationServers: [issuer],
+        verify: async () => ({ ...verified, ...claims }),
+        scopes: { required: scopes },
+      }),
+    })
+    onTestFinished(close)
+    const target = http(resource, {
+      fetch: (input, init) => fetch(new Request(input, init)),
+      headers: { authorization: 'Bearer one' },
+    })
+    const failures = [await connect(target).catch(String), await connect(target).catch(String)]
+    return { failure: failures[0], reported: reported.map(String) }
+  }
+
+  test('for another audience: the client gets the reason, and the operator once what to change', async () => {
+    const { failure, reported } = await refusalOf({ aud: 'account' })
+    expect(failure).toContain(
+      'refused the request with status 401: The access token is not for this resource',
+    )
+    expect(reported).toEqual([
+      expect.stringContaining('has the audience "account" instead of "http://127.0.0.1/mcp"'),
+    ])
+  })
+
+  test('without an audience: the operator gets what "verify" must return', async () => {
+    const { reported } = await refusalOf({})
+    expect(reported).toEqual([expect.stringContaining('has no audience instead of "http://127.0.0.1/mcp"')])
+  })
+
+  test('without a scope: the client gets the scopes', async () => {
+    const { failure, reported } = await refusalOf({ aud: resource }, ['notes:read', 'notes:write'])
+    expect(failure).toContain('lacks a scope that the request requires: notes:read notes:write')
+    expect(reported).toEqual([])
   })
 })

@@ -147,6 +147,18 @@ describe('on a session', () => {
   })
 })
 
+it.each(['2025-06-18', '2025-11-25', '2026-07-28'] as const)(
+  'on %s a connection with onLog gets messages from level info on',
+  async (version) => {
+    const logs: unknown[] = []
+    const { client } = await connectionOver('memory', version).open({
+      onLog: ({ level }) => logs.push(level),
+    })
+    await client.call('work', { steps: 2, ms: 1 })
+    expect(logs).toEqual(['info', 'info'])
+  },
+)
+
 it('callbacks that throw are reported and have no effect', async () => {
   const warnings: string[] = []
   const bad = (): never => {

@@ -143,6 +143,17 @@ describe('a straight-line handler on the stateless era', () => {
     expect(resumed).toBe(false)
   })
 
+  it('names the form mode to a client that declared URLs alone', async () => {
+    const run = (handle: LazyHandlerRun): Promise<unknown> => handle.get().ask(form('Delete?'))
+    const capabilities = { elicitation: { url: {} } }
+    await expect(
+      runToOutcome(exchange(node().asking, {}, { capabilities }), run, finish),
+    ).rejects.toMatchObject({
+      message: expect.stringContaining('not declared: elicitation.form'),
+      data: { requiredCapabilities: { elicitation: { form: {} } } },
+    })
+  })
+
   it('sends all questions of one turn in one round', async () => {
     const { rounds } = await play(
       node().asking,

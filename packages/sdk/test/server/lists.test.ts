@@ -155,6 +155,29 @@ describe('members of templates', () => {
     })
   })
 
+  test('have the MIME type of their template, unless they name their own', async () => {
+    const server = defineServer({
+      ...base,
+      resources: {
+        family: template({
+          uriTemplate: 'x:{n}',
+          mimeType: 'application/json',
+          list: () => [
+            { uri: 'x:1', name: 'one' },
+            { uri: 'x:2', name: 'two', mimeType: 'text/csv' },
+          ],
+          read,
+        }),
+      },
+    })
+    expect(await request(server, 'resources/list')).toMatchObject({
+      resources: [
+        { uri: 'x:1', mimeType: 'application/json' },
+        { uri: 'x:2', mimeType: 'text/csv' },
+      ],
+    })
+  })
+
   test('that cannot be listed fail the list instead of being left out', async () => {
     const server = defineServer({
       ...base,

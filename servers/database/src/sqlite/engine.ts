@@ -1,4 +1,11 @@
-import { abortError, type Engine, EngineError, type OpenResult } from '../engine.ts'
+import {
+  abortError,
+  type Engine,
+  EngineError,
+  type OpenResult,
+  type Statement,
+  type TableSummary,
+} from '../engine.ts'
 import { Pool } from '../pool.ts'
 import { identifier } from '../sql.ts'
 import { describeTable, listTables, storedName } from './catalog.ts'
@@ -27,19 +34,6 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
     onExhausted() {},
   })
 
-  const withConnection = async <T>(
-    pool: Pool<SqliteConnection>,
-    signal: AbortSignal,
-    work: (connection: SqliteConnection) => Promise<T>,
-  ): Promise<T> => {
-    const connection = await pool.lease(signal)
-    try {
-      return await work(connection)
-    } finally {
-      pool.release(connection)
-    }
-  }
-
   /** Runs a command that writes. */
   const runWrite = <N extends 'preview' | 'commit'>(
     name: N,
@@ -51,7 +45,7 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
         return await connection.run(name, input, signal)
       } catch (error) {
         if (!signal.aborted) throw error
-        await recover()
+        await recover(file)
         if (name === 'preview') throw error
         throw new EngineError(
           `${abortError(signal).message} It may have been committed in that moment: read the data before you repeat it.`,
@@ -59,57 +53,15 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
       }
     })
 
-  /** Rolls back the transaction of a killed writer, which a read-only connection cannot do. */
-  const recover = async (): Promise<void> => {
-    const connection = new SqliteConnection(file, true)
-    await connection
-      .run('catalog', { sql: 'SELECT count(*) AS n FROM sqlite_schema', parameters: [] })
-      .catch(() => {})
-    connection.close()
-  }
-
   return {
     kind: 'SQLite',
     tables: (signal) => withConnection(readers, signal, (connection) => listTables(connection, signal)),
-    async describe(table, signal) {
-      return withConnection(readers, signal, async (connection) => {
-        const tables = await listTables(connection, signal)
-        const wanted = storedName(table).toLowerCase()
-        const found =
-          tables.find(({ name }) => name === table || name === identifier(table)) ??
-          tables.find(({ name }) => storedName(name).toLowerCase() === wanted)
+    describe: (table, signal) =>
+      withConnection(readers, signal, async (connection) => {
+        const found = findTable(await listTables(connection, signal), table)
         return found && describeTable(connection, found, signal)
-      })
-    },
-    async open(statement, signal): Promise<OpenResult> {
-      const connection = await readers.lease(signal)
-      let isOpen = true
-      const close = (): void => {
-        if (isOpen) readers.release(connection)
-        isOpen = false
-      }
-      try {
-        const columns = await connection.run('open', statement, signal)
-        return {
-          columns,
-          async read(limits, readSignal) {
-            if (!isOpen) throw new EngineError('The result is no longer open. Run the query again.')
-            try {
-              const page = await connection.run('read', limits, readSignal)
-              if (page.isLast) close()
-              return page
-            } catch (error) {
-              close()
-              throw error
-            }
-          },
-          close,
-        }
-      } catch (error) {
-        close()
-        throw error
-      }
-    },
+      }),
+    open: (statement, signal) => openResult(readers, statement, signal),
     explain: (statement, signal) =>
       withConnection(readers, signal, (connection) => connection.run('explain', statement, signal)),
     preview: (statement, signal) => runWrite('preview', statement, signal),
@@ -119,5 +71,71 @@ export function openSqlite({ file, maxConnections, onExhausted }: SqliteOptions)
       readers.close()
       writers.close()
     },
+  }
+}
+
+async function withConnection<T>(
+  pool: Pool<SqliteConnection>,
+  signal: AbortSignal,
+  work: (connection: SqliteConnection) => Promise<T>,
+): Promise<T> {
+  const connection = await pool.lease(signal)
+  try {
+    return await work(connection)
+  } finally {
+    pool.release(connection)
+  }
+}
+
+/** Rolls back the transaction of a killed writer, which a read-only connection cannot do. */
+async function recover(file: string): Promise<void> {
+  const connection = new SqliteConnection(file, true)
+  await connection
+    .run('catalog', { sql: 'SELECT count(*) AS n FROM sqlite_schema', parameters: [] })
+    .catch(() => {})
+  connection.close()
+}
+
+/** The table of a name as it is listed, as it is stored, or in another case. */
+function findTable(tables: readonly TableSummary[], requested: string): TableSummary | undefined {
+  const wanted = storedName(requested).toLowerCase()
+  return (
+    tables.find(({ name }) => name === requested || name === identifier(requested)) ??
+    tables.find(({ name }) => storedName(name).toLowerCase() === wanted)
+  )
+}
+
+/** Starts a query on a connection of its own, which is released when the result was read, failed or is closed. */
+async function openResult(
+  readers: Pool<SqliteConnection>,
+  statement: Statement,
+  signal: AbortSignal,
+): Promise<OpenResult> {
+  const connection = await readers.lease(signal)
+  let isOpen = true
+  const close = (): void => {
+    if (isOpen) readers.release(connection)
+    isOpen = false
+  }
+  try {
+    const columns = await connection.run('open', statement, signal)
+    return {
+      columns,
+      async read(limits, readSignal) {
+        if (!isOpen) throw new EngineError('The result is no longer open. Run the query again.')
+        try {
+          const page = await connection.run('read', limits, readSignal)
+          if (page.isLast) close()
+          return page
+        } catch (error) {
+          close()
+          throw error
+        }
+      },
+      close,
+    }
+  } catch (error) {
+    close()
+    throw error
   }
 }

@@ -1,6 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { FileError } from './file-error.ts'
 
 /** A directory that a client may use with everything below it, or one file. */
@@ -48,6 +49,7 @@ export class Boundary {
     if (requested.length > maxPathChars) {
       throw new FileError('limit', `The path has more than ${maxPathChars} characters.`)
     }
+    if (/^file:\/\//i.test(requested)) throw new FileError('missing', uriMessage(requested))
     if (process.platform === 'win32') requirePlainNames(requested)
     else if (/^[A-Za-z]:([\\/]|$)/.test(requested)) {
       throw new FileError(
@@ -143,4 +145,15 @@ export function boundaryOf(configured: readonly Allowed[], roots: readonly Allow
     return within.length === 0 || whole ? [one] : within
   })
   return new Boundary(uniqueByPath(narrowed))
+}
+
+/** The refusal of a `file:` URI, such as that of a resource link, as a path. */
+function uriMessage(uri: string): string {
+  let path: string | undefined
+  try {
+    path = fileURLToPath(uri)
+  } catch {
+    // Of another host, or with characters that no path has.
+  }
+  return `${uri} is a URI, not a path. ${path === undefined ? 'Use the path of the file.' : `Use the path ${path}`}`
 }

@@ -22,6 +22,10 @@ export interface TextPart {
   readonly lastLine: number | undefined
   /** Whether the limit of one result left out something that was requested. */
   readonly truncated: boolean
+  /** Whether `text` is only the beginning of its one line. */
+  readonly isLineCut?: boolean
+  /** Lines of the file, if it was read to its end. */
+  readonly lineCount?: number
 }
 
 /** A file that is not text. `code` is 'kind'. */
@@ -59,6 +63,7 @@ export async function withFile<T>(place: Place, use: (file: OpenFile) => Promise
 
 /**
  * Reads bytes of a file, at most `limit`.
+ * @param checkStart may throw for the first bytes, before the rest is read
  * @throws FileError 'limit' for a larger file
  */
 export async function readBytes(
@@ -66,6 +71,7 @@ export async function readBytes(
   path: string,
   limit: number,
   signal: AbortSignal,
+  checkStart?: (start: Buffer) => void,
 ): Promise<Buffer> {
   const tooLargeError = (): FileError =>
     new FileError('limit', `${path} is larger than ${sizeText(limit)}, the limit of one call.`)
@@ -74,6 +80,7 @@ export async function readBytes(
   let total = 0
   // Some files, such as those of /proc, report a size of 0 although they have content.
   for await (const chunk of chunksOf(handle, 0, signal)) {
+    if (total === 0) checkStart?.(chunk)
     total += chunk.length
     if (total > limit) throw tooLargeError()
     chunks.push(chunk)
@@ -141,6 +148,7 @@ class LineCollector {
   readonly #limit: number
   readonly #parts: string[] = []
   #line = 1
+  #isInLine = false
   #bytes = 0
   #jsonBytes = 0
   #truncated = false
@@ -156,14 +164,16 @@ class LineCollector {
       const newline = chunk.indexOf('\n', at)
       const end = newline === -1 ? chunk.length : newline + 1
       if (this.#line >= this.#from) this.#collect(chunk.slice(at, end))
+      this.#isInLine = newline === -1
       if (newline !== -1 && ++this.#line > this.#to) this.isFull = true
       at = end
     }
   }
 
   /** @param isWhole whether the newline at the end of the file belongs to the result */
-  end(isWhole: boolean): Pick<TextPart, 'text' | 'firstLine' | 'lastLine' | 'truncated'> {
+  end(isWhole: boolean): Omit<TextPart, 'encoding' | 'size'> {
     let text = this.#parts.join('')
+    const isLineCut = this.#truncated && !text.includes('\n')
     // Only whole lines, unless the first one alone is above the limit.
     if (this.#truncated && text.includes('\n')) text = text.slice(0, text.lastIndexOf('\n') + 1)
     const count = text === '' ? 0 : text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
@@ -172,6 +182,8 @@ class LineCollector {
       firstLine: count === 0 ? undefined : this.#from,
       lastLine: count === 0 ? undefined : this.#from + count - 1,
       truncated: this.#truncated,
+      isLineCut,
+      ...(this.isFull ? {} : { lineCount: this.#isInLine ? this.#line : this.#line - 1 }),
     }
   }
 

@@ -1,6 +1,6 @@
 import type { OpenFile } from '../access/directory.ts'
 import { BinaryFileError, readBytes } from '../files/read.ts'
-import { decoderOf, encodingOf } from '../files/text.ts'
+import { decoderOf, type Encoding, encodingOf } from '../files/text.ts'
 import type { LinePattern } from './pattern.ts'
 
 /** A line that matches. */
@@ -48,15 +48,22 @@ export async function searchFile(
   options: ContentOptions,
 ): Promise<FileMatches> {
   const { signal, lineChars, context } = options
-  const bytes = await readBytes(file, path, options.fileBytes, signal)
-  const encoding = encodingOf(bytes.subarray(0, 8192))
-  if (encoding === undefined) throw new BinaryFileError(path, bytes.length)
+  const requireText = (start: Buffer): Encoding => {
+    const encoding = encodingOf(start.subarray(0, 8192))
+    if (encoding === undefined) throw new BinaryFileError(path, file.stats.size)
+    return encoding
+  }
+  // Most of the bytes of a directory are often in binary files, so their rest is not read.
+  const bytes = await readBytes(file, path, options.fileBytes, signal, requireText)
+  const encoding = requireText(bytes)
   const text = decoderOf(encoding, false)(bytes, false)
   const { required } = pattern
   const matches: Match[] = []
   let hasLongLines = false
   if (required !== undefined && !pattern.fold(text).includes(required)) return { matches, hasLongLines }
   const lines = text.split('\n')
+  // Nothing is a line after a newline at the end.
+  if (lines.at(-1) === '') lines.pop()
   let lastYieldAt = performance.now()
   for (const [index, line] of lines.entries()) {
     if (matches.length >= options.matches || options.isOver()) break

@@ -76,13 +76,16 @@ function readTool(dependencies: ToolDependencies, shown: { title: string; descri
           const part = await withFile(place, (file) =>
             readText(file, place.path, { range, encoding, limit, signal: ctx.signal }),
           )
-          const { text, firstLine, lastLine, ...rest } = part
+          const { text, firstLine, lastLine, size, encoding: used, truncated } = part
+          const notice = noticeOf(part, range)
           return reply({
-            content: part.truncated ? [text, truncation(part, range)] : text,
+            content: notice === undefined ? text : [text, notice],
             structured: {
               content: text,
               path: place.path,
-              ...rest,
+              size,
+              encoding: used,
+              truncated,
               ...(firstLine === undefined ? {} : { firstLine }),
               ...(lastLine === undefined ? {} : { lastLine }),
             },
@@ -104,12 +107,22 @@ function readTool(dependencies: ToolDependencies, shown: { title: string; descri
   })
 }
 
-function truncation({ size, firstLine, lastLine }: TextPart, range: LineRange): string {
+/** What a result says besides the text: that a part of it is missing, or that there are no such lines. */
+function noticeOf(part: TextPart, range: LineRange): string | undefined {
+  if (part.truncated) return truncation(part, range)
+  const isAfterEnd = range !== undefined && 'from' in range && part.firstLine === undefined
+  return isAfterEnd ? `[The file has ${part.lineCount ?? 0} lines.]` : undefined
+}
+
+function truncation({ size, firstLine, lastLine, isLineCut }: TextPart, range: LineRange): string {
   const whole = `The file has ${sizeText(size)}.`
   if (range !== undefined && 'tail' in range)
     return `[Truncated: only the end of the requested lines is shown. ${whole}]`
   if (firstLine === undefined || lastLine === undefined) return `[Truncated. ${whole}]`
-  return `[Truncated: lines ${firstLine} to ${lastLine} are shown. ${whole} Continue with startLine ${lastLine + 1}.]`
+  const shown = isLineCut
+    ? `only the beginning of line ${firstLine} is shown`
+    : `lines ${firstLine} to ${lastLine} are shown`
+  return `[Truncated: ${shown}. ${whole} Continue with startLine ${lastLine + 1}.]`
 }
 
 export const readTextFile = (dependencies: ToolDependencies) =>

@@ -3,8 +3,9 @@ import { type Context, reply, tool } from '@jackfield/sdk'
 import { z } from 'zod'
 import type { Boundary } from '../access/boundary.ts'
 import { type Directory, statIn } from '../access/directory.ts'
-import { errnoOf, FileError } from '../access/file-error.ts'
-import { type Match, searchFile } from '../search/content.ts'
+import { describeErrors, errnoOf, FileError } from '../access/file-error.ts'
+import { sizeText } from '../files/text.ts'
+import { type FileMatches, type Match, searchFile } from '../search/content.ts'
 import { parseExcludes, parseGlob } from '../search/glob.ts'
 import { parsePattern } from '../search/pattern.ts'
 import { type WalkEntry, type WalkResult, walk } from '../search/walk.ts'
@@ -125,6 +126,55 @@ const maxContext = 10
 /** Maximum characters of all lines of one result. */
 const maxResultChars = 400_000
 
+const contentOutput = z.object({
+  content: z.string(),
+  matches: z.array(
+    z.object({
+      path: z.string(),
+      line: z.number(),
+      column: z.number(),
+      text: z.string(),
+      before: z.array(z.string()).optional(),
+      after: z.array(z.string()).optional(),
+    }),
+  ),
+  files: z.number().describe('Files that were searched'),
+  leftOut: z.number().describe('Files that are binary, too large, or could not be read'),
+  truncated: z.boolean(),
+})
+
+/** A line that matches, and its file. */
+type FoundLine = Match & { path: string }
+
+/** What one search of contents found. */
+class FoundLines {
+  readonly lines: FoundLine[] = []
+  readonly limit: number
+  files = 0
+  leftOut = 0
+  hasLongLines = false
+  #chars = 0
+
+  /** @param limit lines of the result. One more is collected, to know whether there are more */
+  constructor(limit: number) {
+    this.limit = limit
+  }
+
+  get isFull(): boolean {
+    return this.lines.length > this.limit || this.#chars > maxResultChars
+  }
+
+  add(path: string, { matches, hasLongLines }: FileMatches): void {
+    this.files++
+    this.hasLongLines ||= hasLongLines
+    for (const match of matches) {
+      this.lines.push({ path, ...match })
+      const texts = [path, match.text, ...match.before, ...match.after]
+      this.#chars += texts.reduce((sum, text) => sum + text.length, 0)
+    }
+  }
+}
+
 export const searchContent = (dependencies: ToolDependencies) =>
   tool({
     title: 'Search Content',
@@ -153,31 +203,14 @@ export const searchContent = (dependencies: ToolDependencies) =>
         .describe('Lines to show around each match'),
       maxMatches: z.number().int().min(1).max(dependencies.settings.limits.matches).optional(),
     }),
-    output: z.object({
-      content: z.string(),
-      matches: z.array(
-        z.object({
-          path: z.string(),
-          line: z.number(),
-          column: z.number(),
-          text: z.string(),
-          before: z.array(z.string()).optional(),
-          after: z.array(z.string()).optional(),
-        }),
-      ),
-      files: z.number().describe('Files that were searched'),
-      leftOut: z.number().describe('Files that are binary, too large, or could not be read'),
-      truncated: z.boolean(),
-    }),
+    output: contentOutput,
     annotations: readAnnotations,
     async run({ pattern, literal, ignoreCase, glob, contextLines, maxMatches, ...where }, ctx) {
       const { limits } = dependencies.settings
       const lines = parsePattern(pattern, { literal, ignoreCase })
       const wanted = glob === undefined ? undefined : parseGlob(glob)
-      const limit = maxMatches ?? limits.matches
-      const matches: (Match & { path: string })[] = []
-      const counts = { files: 0, leftOut: 0, chars: 0, hasLongLines: false }
-      const isFull = (): boolean => matches.length > limit || counts.chars > maxResultChars
+      const found = new FoundLines(maxMatches ?? limits.matches)
+      const isFull = (): boolean => found.isFull
 
       const searchOne = async (
         directory: Directory,
@@ -185,34 +218,19 @@ export const searchContent = (dependencies: ToolDependencies) =>
         path: string,
         isOver: () => boolean,
       ): Promise<void> => {
+        const file = await directory.openFile(name)
         try {
-          const file = await directory.openFile(name)
-          try {
-            const result = await searchFile(file, path, lines, {
-              context: contextLines,
-              matches: limit + 1 - matches.length,
-              fileBytes: limits.searchBytes,
-              lineChars: limits.lineChars,
-              signal: ctx.signal,
-              isOver,
-            })
-            counts.files++
-            counts.hasLongLines ||= result.hasLongLines
-            for (const match of result.matches) {
-              matches.push({ path, ...match })
-              counts.chars += [match.text, ...match.before, ...match.after].reduce(
-                (sum, text) => sum + text.length,
-                path.length,
-              )
-            }
-          } finally {
-            await file.handle.close()
-          }
-        } catch (error) {
-          ctx.signal.throwIfAborted()
-          // A file that cannot be searched is only counted.
-          if (!(error instanceof FileError) && errnoOf(error) === undefined) throw error
-          counts.leftOut++
+          const result = await searchFile(file, path, lines, {
+            context: contextLines,
+            matches: found.limit + 1 - found.lines.length,
+            fileBytes: limits.searchBytes,
+            lineChars: limits.lineChars,
+            signal: ctx.signal,
+            isOver,
+          })
+          found.add(path, result)
+        } finally {
+          await file.handle.close()
         }
       }
 
@@ -225,47 +243,73 @@ export const searchContent = (dependencies: ToolDependencies) =>
           where,
           async ({ directory, entry, path, names }, start, isOver) => {
             if (!entry.isFile() || wanted?.matches(path) === false) return
-            await searchOne(directory, entry.name, join(start, ...names), isOver)
+            try {
+              await searchOne(directory, entry.name, join(start, ...names), isOver)
+            } catch (error) {
+              ctx.signal.throwIfAborted()
+              // A file that cannot be searched is only counted.
+              if (!(error instanceof FileError) && errnoOf(error) === undefined) throw error
+              found.leftOut++
+            }
           },
           isFull,
         )
       const walked = await withPath(dependencies, boundary, where.path, async (place) => {
         const stats = await statIn(place.directory, place.name)
         if (stats?.isFile() !== true) return searchAll()
-        await searchOne(place.directory, place.name, place.path, isFull)
+        if (stats.size > limits.searchBytes) throw tooLargeToSearch(place.path, limits.searchBytes)
+        await describeErrors(`Cannot search ${place.path}`, () =>
+          searchOne(place.directory, place.name, place.path, isFull),
+        )
         return { visited: 1, truncated: false, unreadable: [], timedOut: false }
       })
-      const shown = matches.slice(0, limit)
-      const content =
-        shown.length > 0
-          ? shown.map((match) => linesOf(match, contextLines > 0)).join('\n')
-          : 'No matches found'
-      const notices = [
-        ...incompleteNotices(walked, isFull()),
-        ...(counts.leftOut > 0
-          ? [`[${counts.leftOut} files were left out: binary, larger than the limit, or not readable.]`]
-          : []),
-        ...(counts.hasLongLines
-          ? [`[Of lines with more than ${limits.lineChars} characters only the beginning was searched.]`]
-          : []),
-      ]
-      return reply({
-        content: [content, ...notices],
-        structured: {
-          content,
-          matches: shown.map(({ before, after, ...match }) => ({
-            ...match,
-            ...(contextLines > 0 ? { before: [...before], after: [...after] } : {}),
-          })),
-          files: counts.files,
-          leftOut: counts.leftOut,
-          truncated: walked.truncated || isFull(),
-        },
-      })
+      return contentReply(found, walked, { hasContext: contextLines > 0, lineChars: limits.lineChars })
     },
   })
 
-function linesOf({ path, line, text, before, after }: Match & { path: string }, hasContext: boolean): string {
+function tooLargeToSearch(path: string, limit: number): FileError {
+  return new FileError(
+    'limit',
+    `${path} is larger than ${sizeText(limit)}, the limit of a search. Read it in parts with read_text_file.`,
+  )
+}
+
+function contentReply(
+  found: FoundLines,
+  walked: SearchResult,
+  { hasContext, lineChars }: { hasContext: boolean; lineChars: number },
+) {
+  const { files, leftOut, isFull } = found
+  const shown = found.lines.slice(0, found.limit)
+  const content =
+    shown.length > 0 ? shown.map((line) => linesOf(line, hasContext)).join('\n') : 'No matches found'
+  const notices = [
+    ...incompleteNotices(walked, isFull),
+    ...(leftOut > 0
+      ? [
+          `[${leftOut === 1 ? '1 file was' : `${leftOut} files were`} left out: binary, larger than the limit, or not readable.]`,
+        ]
+      : []),
+    ...(found.hasLongLines
+      ? [`[Of lines with more than ${lineChars} characters only the beginning was searched.]`]
+      : []),
+  ]
+  return reply({
+    content: [content, ...notices],
+    structured: {
+      content,
+      matches: shown.map(({ before, after, ...match }) => ({
+        ...match,
+        ...(hasContext ? { before: [...before], after: [...after] } : {}),
+      })),
+      files,
+      leftOut,
+      truncated: walked.truncated || isFull,
+    },
+  })
+}
+
+function linesOf({ path, line, text, before, after }: FoundLine, hasContext: boolean): string {
   const main = `${path}:${line}: ${text}`
   if (!hasContext) return main
   return [

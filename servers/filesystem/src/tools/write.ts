@@ -100,14 +100,15 @@ async function prepareEdit(
       if (encoding === undefined) throw new BinaryFileError(place.path, bytes.length)
       const original = decodeText(bytes, encoding, place.path)
       const { text, notes } = applyEdits(original, edits, place.path)
+      const isChanged = text !== original
       return {
         path: place.path,
         fingerprint: fingerprintOf(file.stats),
         encoding,
         text,
-        notes,
+        notes: isChanged ? notes : [...notes, 'The edits change nothing: the file has the new text already.'],
         diff: diffBlock(original, text, place.path),
-        isChanged: text !== original,
+        isChanged,
       }
     }),
   )

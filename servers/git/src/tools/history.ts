@@ -17,7 +17,8 @@ import { commitFormat, commitShape, commitText, parseCommits, readCommit } from 
 import { changedFileShape, changedFiles, continuation, filesText, patch } from '../diff.ts'
 import type { Repository } from '../repositories.ts'
 import type { ServerContext } from '../server-context.ts'
-import { clip, decode, itemsWithin, oneLine } from '../text.ts'
+import { binaryCheckBytes, clip, decode, isBinary, itemsWithin, oneLine } from '../text.ts'
+import { entryAt } from './contents.ts'
 import { readOnly } from './inspect.ts'
 
 /* Tools that show history: git_log, git_show, git_blame. */
@@ -223,6 +224,8 @@ export const gitBlame = (server: ServerContext) =>
       if (endLine < startLine) throw new ToolError('"endLine" must not be less than "startLine".')
       const repository = await server.repositories.open(ctx, name)
       const id = await resolveRevision(repository, revision, ctx.signal)
+      const file = await pathIn(repository, path)
+      await requireText(repository, id, file, ctx.signal)
       const last = Math.min(endLine, startLine + maxLines - 1)
       const { stdout, truncated } = await repository.run(
         [
@@ -238,7 +241,7 @@ export const gitBlame = (server: ServerContext) =>
           `-L${startLine},+${last - startLine + 2}`,
           id,
           '--',
-          await pathIn(repository, path),
+          file,
         ],
         { signal: ctx.signal },
       )
@@ -253,6 +256,23 @@ export const gitBlame = (server: ServerContext) =>
       return reply({ content: text.join('\n'), structured: { lines, complete } })
     },
   })
+
+/** @throws ToolError if a file is binary. A path that is no file is left to git. */
+async function requireText(
+  repository: Repository,
+  commit: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const entry = await entryAt(repository, commit, path, signal)
+  if (entry?.type !== 'file') return
+  const { stdout } = await repository.run(['cat-file', 'blob', entry.id], { signal, limit: binaryCheckBytes })
+  if (isBinary(stdout)) {
+    throw new ToolError(
+      `${oneLine(path)} is a binary file, without lines. git_log with its path lists its commits.`,
+    )
+  }
+}
 
 /** Reads `git blame --porcelain`, which describes each commit once. */
 function parseBlame(output: Buffer): BlameLine[] {

@@ -84,101 +84,124 @@ const weatherResponse = z.object({
  * @throws TypeError for a URL that cannot be used
  */
 export function httpProvider(options: HttpProviderOptions): TravelProvider {
-  const base = baseUrl(options.url)
-  const root = base.origin + base.pathname.replace(/\/+$/, '')
-  const { token, timeoutMs = 10_000, maxBytes = 1_000_000, cacheMs = 300_000 } = options
-  const cache = new Map<string, { until: number; body: unknown }>()
+  const service = new TravelService(options)
+  return {
+    description: `Flights, hotels and weather come from ${service.host}. Prices can change until they are booked, and nothing is booked there.`,
+    async flights(origin, destination, date, signal) {
+      const query = { origin: codeOf(origin), destination: codeOf(destination), date }
+      const { options: found } = await service.get('flights', query, flightsResponse, signal)
+      const otherDate = found.find(({ departs }) => departs.slice(0, 10) !== date)
+      if (otherDate !== undefined) {
+        throw service.invalidResponse(`option ${otherDate.id} does not leave on ${date}`)
+      }
+      return found.toSorted((a, b) => a.priceUsd - b.priceUsd || (a.id < b.id ? -1 : 1))
+    },
+    async hotel({ city, checkIn, checkOut, travelers }, signal) {
+      const query = { city: city.code, checkIn, checkOut, travelers: String(travelers) }
+      const stay = await service.get('hotel', query, hotelResponse, signal)
+      return { ...stay, checkIn, checkOut, nights: daysBetween(checkIn, checkOut) }
+    },
+    async weather(city, date, signal) {
+      const query = { city: city.code, date }
+      return describeDay(city, date, await service.get('weather', query, weatherResponse, signal))
+    },
+  }
+}
 
-  async function get<T>(
+/** Sends the requests, and caches and checks the responses. */
+class TravelService {
+  readonly host: string
+  /** The base URL without a slash at its end. */
+  readonly #root: string
+  readonly #token: string | undefined
+  readonly #timeoutMs: number
+  readonly #maxBytes: number
+  readonly #cacheMs: number
+  readonly #cache = new Map<string, { until: number; body: unknown }>()
+
+  /** @throws TypeError for a URL that cannot be used */
+  constructor(options: HttpProviderOptions) {
+    const { token, timeoutMs = 10_000, maxBytes = 1_000_000, cacheMs = 300_000 } = options
+    const base = baseUrl(options.url)
+    this.host = base.host
+    this.#root = base.origin + base.pathname.replace(/\/+$/, '')
+    this.#token = token
+    this.#timeoutMs = timeoutMs
+    this.#maxBytes = maxBytes
+    this.#cacheMs = cacheMs
+  }
+
+  async get<T>(
     path: string,
     query: Record<string, string>,
     shape: z.ZodType<T>,
     signal: AbortSignal,
   ): Promise<T> {
-    const url = new URL(`${root}/${path}`)
+    const url = new URL(`${this.#root}/${path}`)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
-    const known = cache.get(url.href)
+    const known = this.#cache.get(url.href)
     const isFresh = known !== undefined && known.until > Date.now()
-    const body = isFresh ? known.body : await send(url, signal)
+    const body = isFresh ? known.body : await this.#send(url, signal)
     const checked = shape.safeParse(body)
     if (!checked.success) {
       const [issue] = checked.error.issues
-      throw invalidResponse(`${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'invalid'}`)
+      throw this.invalidResponse(`${issue?.path.join('.') || 'the answer'}: ${issue?.message ?? 'invalid'}`)
     }
-    if (!isFresh) remember(url.href, body)
+    if (!isFresh) this.#remember(url.href, body)
     return checked.data
   }
 
-  async function send(url: URL, signal: AbortSignal): Promise<unknown> {
-    const limit = AbortSignal.timeout(timeoutMs)
+  invalidResponse(why: string): ToolError {
+    return new ToolError(
+      `The travel service ${this.host} sent an answer that cannot be used (${why}). Try again later; if it stays so, the operator of this server has to look at the service.`,
+    )
+  }
+
+  async #send(url: URL, signal: AbortSignal): Promise<unknown> {
+    const limit = AbortSignal.timeout(this.#timeoutMs)
     try {
       const response = await fetch(url, {
         redirect: 'error',
         signal: AbortSignal.any([signal, limit]),
         headers: {
           accept: 'application/json',
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
         },
       })
       if (!response.ok) {
         await response.body?.cancel()
-        throw new ToolError(statusMessage(base.host, response))
+        throw new ToolError(statusMessage(this.host, response))
       }
-      return JSON.parse(await boundedText(response))
+      return JSON.parse(await this.#boundedText(response))
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof ToolError) throw error
-      if (error instanceof SyntaxError) throw invalidResponse('it is not JSON')
+      if (error instanceof SyntaxError) throw this.invalidResponse('it is not JSON')
       throw new ToolError(
         limit.aborted
-          ? `The travel service ${base.host} did not answer within ${timeoutMs / 1_000} s. Try again later.`
-          : `The travel service ${base.host} cannot be reached. Try again later, or have the operator of this server check --provider.`,
+          ? `The travel service ${this.host} did not answer within ${this.#timeoutMs / 1_000} s. Try again later.`
+          : `The travel service ${this.host} cannot be reached. Try again later, or have the operator of this server check --provider.`,
         { cause: error },
       )
     }
   }
 
-  async function boundedText(response: Response): Promise<string> {
+  async #boundedText(response: Response): Promise<string> {
     const chunks: Uint8Array[] = []
     let bytes = 0
     for await (const chunk of response.body ?? []) {
       bytes += chunk.length
-      if (bytes > maxBytes) throw invalidResponse(`it has more than ${maxBytes} bytes`)
+      if (bytes > this.#maxBytes) throw this.invalidResponse(`it has more than ${this.#maxBytes} bytes`)
       chunks.push(chunk)
     }
     return Buffer.concat(chunks).toString('utf8')
   }
 
-  function invalidResponse(why: string): ToolError {
-    return new ToolError(
-      `The travel service ${base.host} sent an answer that cannot be used (${why}). Try again later; if it stays so, the operator of this server has to look at the service.`,
-    )
-  }
-
-  function remember(key: string, body: unknown): void {
-    cache.delete(key)
-    cache.set(key, { until: Date.now() + cacheMs, body })
-    const [oldest] = cache.keys()
-    if (cache.size > maxCached && oldest !== undefined) cache.delete(oldest)
-  }
-
-  return {
-    description: `Flights, hotels and weather come from ${base.host}. Prices can change until they are booked, and nothing is booked there.`,
-    async flights(origin, destination, date, signal) {
-      const query = { origin: codeOf(origin), destination: codeOf(destination), date }
-      const { options: found } = await get('flights', query, flightsResponse, signal)
-      const otherDate = found.find(({ departs }) => departs.slice(0, 10) !== date)
-      if (otherDate !== undefined) throw invalidResponse(`option ${otherDate.id} does not leave on ${date}`)
-      return found.toSorted((a, b) => a.priceUsd - b.priceUsd || (a.id < b.id ? -1 : 1))
-    },
-    async hotel({ city, checkIn, checkOut, travelers }, signal) {
-      const query = { city: city.code, checkIn, checkOut, travelers: String(travelers) }
-      const stay = await get('hotel', query, hotelResponse, signal)
-      return { ...stay, checkIn, checkOut, nights: daysBetween(checkIn, checkOut) }
-    },
-    async weather(city, date, signal) {
-      return describeDay(city, date, await get('weather', { city: city.code, date }, weatherResponse, signal))
-    },
+  #remember(key: string, body: unknown): void {
+    this.#cache.delete(key)
+    this.#cache.set(key, { until: Date.now() + this.#cacheMs, body })
+    const [oldest] = this.#cache.keys()
+    if (this.#cache.size > maxCached && oldest !== undefined) this.#cache.delete(oldest)
   }
 }
 

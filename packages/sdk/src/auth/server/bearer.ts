@@ -1,4 +1,4 @@
-import { invalid, McpError } from '../../jsonrpc/error.ts'
+import { excerpt, invalid, McpError } from '../../jsonrpc/error.ts'
 import type { JsonObject } from '../../jsonrpc/message.ts'
 import type { Caller } from '../../request/exchange.ts'
 import { requireKnown } from '../../request/object-members.ts'
@@ -19,6 +19,7 @@ import {
   scopesOf,
   type VerifyToken,
   withImplied,
+  wrongAudience,
 } from './claims.ts'
 import { type DpopOptions, ProofChecker, type ProofResult } from './dpop.ts'
 import { type PublishedMetadata, publishMetadata, requireScopes, requireUrl } from './metadata.ts'
@@ -56,7 +57,7 @@ function malformed(reason: string): Credentials {
 export interface BearerOptions {
   /** The URL of the endpoint as clients reach it, which is the audience of tokens. */
   resource: string
-  /** The issuers whose tokens are accepted. */
+  /** The issuers from which clients can get tokens, as published. `verify` decides which tokens are accepted. */
   authorizationServers: readonly string[]
   /**
    * Verifies tokens: `jwt`, `introspection`, a custom function, or several that are tried in order. An McpError means that
@@ -118,6 +119,7 @@ class Resource {
   readonly #onlyIssuer: string | undefined
   readonly #proofs: ProofChecker | undefined
   readonly #terms: ChallengeTerms
+  #isAudienceReported = false
 
   constructor(options: BearerOptions) {
     const { authorizationServers, verify, scopes = {}, dpop, clockToleranceMs = 10_000 } = options
@@ -174,7 +176,8 @@ class Resource {
     const reason =
       claims === undefined ? 'The access token is not valid' : claimsProblem(claims, this.#expected)
     if (claims === undefined || reason !== undefined) {
-      return refused(401, this.#terms, { error: 'invalid_token', reason: reason ?? '', scheme })
+      const failure = { error: 'invalid_token', reason: reason ?? '', scheme }
+      return { ...refused(401, this.#terms, failure), because: this.#audienceReport(claims, reason) }
     }
     const proved = await this.#checkBinding(request, scheme, token, claims)
     if (!proved.ok) return refused(401, this.#terms, { ...proved, scheme })
@@ -194,6 +197,19 @@ class Resource {
       ...(clientId === undefined ? {} : { clientId }),
       ...(proved.nonce === undefined ? {} : { headers: { 'DPoP-Nonce': proved.nonce } }),
     }
+  }
+
+  /** The first verified token for another audience is reported to the operator: the cause is mostly a wrong configuration. */
+  #audienceReport(claims: Claims | undefined, reason: string | undefined): McpError | undefined {
+    if (claims === undefined || reason !== wrongAudience || this.#isAudienceReported) return undefined
+    this.#isAudienceReported = true
+    const { aud } = claims
+    const found = aud === undefined ? 'no audience' : `the audience ${excerpt(JSON.stringify(aud))}`
+    const expected = this.#expected.audience?.map((one) => JSON.stringify(one)).join(' or ')
+    return invalid(
+      `A verified access token was refused, because it has ${found} instead of ${expected}. Have the authorization server issue ` +
+        'tokens for it, or set "audience" of bearer. A "verify" of your own must return it as "aud". This is reported once',
+    )
   }
 
   #forbidden(scopes: readonly string[], scheme: Scheme): HttpRefusal {

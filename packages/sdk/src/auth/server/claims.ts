@@ -17,6 +17,8 @@ export interface ExpectedClaims {
   readonly clockToleranceMs: number
 }
 
+export const wrongAudience = 'The access token is not for this resource'
+
 /** Why a token is not acceptable, for its client; undefined if it is. */
 export function claimsProblem(claims: Claims, expected: ExpectedClaims): string | undefined {
   const { audience, clockToleranceMs } = expected
@@ -29,7 +31,7 @@ export function claimsProblem(claims: Claims, expected: ExpectedClaims): string 
     return 'The access token is not valid yet'
   }
   if (audience !== undefined && !matchesAudience(aud, audience, expected.otherAudiences)) {
-    return 'The access token is not for this resource'
+    return wrongAudience
   }
   return undefined
 }

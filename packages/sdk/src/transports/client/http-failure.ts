@@ -34,13 +34,15 @@ export async function readFailure(
   const { status } = response
   const refused = status === 401 || status === 403
   if (rpc !== undefined && !refused) return rpc
-  const reason = (rpc?.message ?? bodyExcerpt(text, mediaType(response))).replace(/\.+$/, '')
+  const challenge = response.headers.get('www-authenticate') ?? undefined
+  const described = refused ? refusalIn(challenge) : undefined
+  const reason = (described ?? rpc?.message ?? bodyExcerpt(text, mediaType(response))).replace(/\.+$/, '')
   const suffix = reason === '' ? '' : `: ${reason}`
   if (refused) {
     return new McpError(
       'UNAUTHORIZED',
       `${url.origin} refused the request with status ${status}${suffix}${status === 401 ? `. ${loginHint}` : ''}`,
-      { details: { status, challenge: response.headers.get('www-authenticate') ?? undefined } },
+      { details: { status, challenge } },
     )
   }
   const retryAfterMs = retryAfter(response)
@@ -49,6 +51,16 @@ export async function readFailure(
   const details = retryAfterMs === undefined ? { status } : { status, retryAfterMs }
   const message = `${url} responded with status ${status}${suffix}. ${advice}${retryHint}`.trimEnd()
   return new McpError('HTTP', message, { details })
+}
+
+/** What a challenge says about the refused token, with the scopes if it lacks some. */
+function refusalIn(challenge = ''): string | undefined {
+  const param = (name: string): string | undefined =>
+    new RegExp(`[ ,]${name}="((?:[^"\\\\]|\\\\.)*)"`).exec(challenge)?.[1]?.replaceAll(/\\(.)/g, '$1')
+  const reason = param('error_description')
+  const scopes = /insufficient_scope/.test(challenge) ? param('scope') : undefined
+  if (reason === undefined) return undefined
+  return excerpt(scopes === undefined ? reason : `${reason}: ${scopes}`)
 }
 
 /** The error for a successful HTTP response of the wrong content type. */
