@@ -2,6 +2,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, stat
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { inTransaction, useWriteAheadLog } from '@jackfield/sdk/internal'
+import { readErrorReason } from '../../shared/files.ts'
 import { reasonOf } from '../../shared/text.ts'
 import { formMigration } from './answer-tables.ts'
 import { appMigration } from './app-table.ts'
@@ -200,9 +201,13 @@ export function openDatabase(file: string): DatabaseSync {
     }
   } catch (error) {
     const fault = faultOf(error)
-    throw new StoreError(`Cannot use ${file} as the store: ${reasonOf(error)}. ${advice[fault]}`, fault, {
-      cause: error,
-    })
+    throw new StoreError(
+      `Cannot use ${file} as the store: ${readErrorReason(error)}. ${advice[fault]}`,
+      fault,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
