@@ -22,6 +22,8 @@ const maxTarballKb: Readonly<Record<string, number>> = {
   '@jackfield/compat': 250,
   // The page, with its texts in two languages and an editor for JSON.
   '@jackfield/web': 570,
+  // With the offline planner of the command line.
+  '@jackfield/server-travel': 250,
 }
 const maxOtherTarballKb = 200
 

@@ -22,12 +22,15 @@ function run(program: 'drops' | 'streams', campaignRun: CampaignRun, leak = 0): 
   return measuredBy(`../memory/programs/${program}.ts`, plan, campaignRun.long ? 58 * 60_000 : 110_000)
 }
 
+/** A short run is measured a second time if it is over the limit: a leak is in both, the noise of other work seldom. */
 async function leavesNothing(
   program: 'drops' | 'streams',
   campaignRun: CampaignRun,
   unit: string,
 ): Promise<void> {
-  const found = await run(program, campaignRun)
+  let found = await run(program, campaignRun)
+  const isOver = figure(found, 'heapUpper') >= gate.change || figure(found, 'externalUpper') >= gate.change
+  if (isOver && !campaignRun.long) found = await run(program, campaignRun)
   campaignRun.measured('slope of the heap', Math.round(figure(found, 'heap')), unit)
   campaignRun.measured('at most (95 %)', Math.round(figure(found, 'heapUpper')), unit)
   expect(figure(found, 'heapUpper')).toBeLessThan(campaignRun.long ? gate.long : gate.change)

@@ -239,6 +239,8 @@ describe('options', () => {
 
   test.each([
     ['no authorization server', { authorizationServers: [] }],
+    ['no verifier', { verify: [] }],
+    ['options of JavaScript without a verifier', Object({ verify: undefined })],
     ['a resource with a fragment', { resource: 'https://mcp.example.com/mcp#a' }],
     ['a resource with a query', { resource: 'https://mcp.example.com/mcp?' }],
     ['a resource that is no URL', { resource: 'mcp.example.com' }],

@@ -243,6 +243,8 @@ describe.skipIf(missing !== undefined)(
       const tab = await openTab(served, '/inbox')
       const { page } = tab
       await page.route(/\/assets\/(?:library|sampling)-/, (route) => route.abort())
+      // The page loads the cards of questions in advance.
+      await page.reload()
       await page.locator('nav a[href="/library"]').first().click()
       const failed = page.getByRole('alert').getByText('This part of the page has failed.')
       await page.locator('main').getByRole('alert').waitFor()

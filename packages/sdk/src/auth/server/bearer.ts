@@ -282,10 +282,14 @@ const optionNames = Object.keys({
 
 function requireOptions(options: BearerOptions): URL {
   requireKnown('The options object of bearer', options, optionNames)
-  const { resource, authorizationServers, scopes = {}, dangerouslyAllowPlainHttp = false } = options
+  const { resource, authorizationServers, verify, scopes = {}, dangerouslyAllowPlainHttp = false } = options
   const { supported = [], required = [], implied = {} } = scopes
-  if (authorizationServers.length === 0) {
-    throw invalid('authorizationServers: name at least one, so that clients can get a token')
+  if (!Array.isArray(authorizationServers) || authorizationServers.length === 0) {
+    throw invalid('authorizationServers: name at least one in an array, so that clients can get a token')
+  }
+  const verifiers = [verify].flat()
+  if (verifiers.length === 0 || verifiers.some((one) => typeof one !== 'function')) {
+    throw invalid('verify: give jwt({ … }), introspection({ … }), a function of yours, or an array of them')
   }
   for (const issuer of authorizationServers) {
     requireUrl('authorizationServers', issuer, dangerouslyAllowPlainHttp)
