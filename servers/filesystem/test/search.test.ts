@@ -213,6 +213,15 @@ describe('searching content', () => {
     expect(await search('b.txt')).toContain('b.txt is larger than 100 B, the limit of a search.')
   })
 
+  test('of one file ends when the result is large enough', async () => {
+    const folder = folderWith({ 'a.txt': `${'x'.repeat(480)}\n`.repeat(3_000) })
+    const client = await open(folder, { limits: { matches: 1_000 } })
+    const args = { path: 'a.txt', pattern: 'x', contextLines: 10 }
+    const { content, structuredContent } = await client.call('search_content', args)
+    expect(structuredContent).toMatchObject({ truncated: true })
+    expect(JSON.stringify(content).length).toBeLessThan(500_000)
+  })
+
   test('counts lines as an editor does: nothing follows a newline at the end', async () => {
     const folder = folderWith({ 'a.txt': 'one\n\ntwo\n' })
     const client = await open(folder)

@@ -214,6 +214,8 @@ const tools: NonNullable<ModelRequest['tools']> = [
   },
   { name: 'travel__saveItinerary', inputSchema: properties('booking', 'content') },
   { name: 'travel__sendEmail', inputSchema: properties('to', 'subject', 'body') },
+  // Of another server: that of the travel server is used.
+  { name: 'mail__sendEmail', inputSchema: properties('to', 'subject', 'body') },
 ]
 
 /** What each tool gives; a text alone, or a text with structured content after it. */

@@ -62,7 +62,12 @@ export function envOption(): Option {
   return new Option(
     '--env <name[=value]>',
     'environment variable for the command after --; without a value, inherited. Repeatable',
-  ).argParser((variable: string, before: string[] = []) => [...before, variable])
+  ).argParser(collected)
+}
+
+/** The values of a repeatable option. */
+function collected(value: string, before: readonly string[] = []): string[] {
+  return [...before, value]
 }
 
 /** How content is printed, and where its binary data is written. */
@@ -104,7 +109,7 @@ export function withSharedOptions(command: Command): Command {
     .addOption(storeOption())
     .addOption(envOption())
     .addOption(noStoreOption())
-    .option('--header <header...>', "header for a URL target, as 'Name: value'")
+    .option('--header <header>', "header for a URL target, as 'Name: value'. Repeatable", collected)
     .option('--era <era>', 'auto, modern (2026-07-28) or legacy (earlier revisions)')
     .option('--revision <date>', 'use only this protocol revision')
     .option(

@@ -11,6 +11,7 @@ export interface MessageTyping {
 
 /** Time without a key press after which a question accepts keys. */
 const quietMs = 1_000
+const ctrlC = '\u0003'
 /** Time without a second character after which one character is an answer. */
 const aloneMs = 300
 
@@ -25,7 +26,7 @@ export class KeyGate extends PassThrough {
   readonly #message: MessageTyping
   #timer: NodeJS.Timeout | undefined
   /** The first character after a sent message, until it is clear whether it is an answer. */
-  #held = ''
+  #pendingKey = ''
   #isTyping: boolean
 
   constructor(source: Readable & { isTTY?: boolean }, message: MessageTyping) {
@@ -63,6 +64,7 @@ export class KeyGate extends PassThrough {
   /** Stops reading. */
   release(): void {
     this.#stopTimer()
+    if (this.#pendingKey !== '') this.#message.type(this.#pendingKey)
     this.#source.off('data', this.#routeKeys)
     this.#source.off('end', this.#endInput)
     this.#source.pause()
@@ -80,8 +82,9 @@ export class KeyGate extends PassThrough {
       setImmediate(() => {
         if (this.#timer !== timer) return
         this.#timer = undefined
-        if (this.#held === '') this.#redraw()
-        else this.write(this.#held)
+        if (this.#pendingKey === '') this.#redraw()
+        else this.write(this.#pendingKey)
+        this.#pendingKey = ''
       })
     }, ms)
     this.#timer = timer
@@ -98,26 +101,28 @@ export class KeyGate extends PassThrough {
 
   readonly #routeKeys = (chunk: Buffer | string): void => {
     const keys = chunk.toString()
-    if (this.#timer === undefined || keys === '\u0003') {
-      this.write(chunk)
+    if (this.#timer === undefined || keys.includes(ctrlC)) {
+      this.write(this.#timer === undefined ? chunk : ctrlC)
       return
     }
-    if (!this.#isTyping && this.#held === '') {
+    const all = this.#pendingKey + keys
+    if (!this.#isTyping) {
       // Arrows, Enter and Esc begin no message.
-      if (/^\p{Cc}/u.test(keys)) {
+      if (/^.?\p{Cc}/u.test(all)) {
         this.#stopTimer()
-        this.write(chunk)
+        this.#pendingKey = ''
+        this.write(all)
         return
       }
-      if ([...keys].length === 1) {
-        this.#held = keys
+      if ([...all].length === 1) {
+        this.#pendingKey = all
         this.#restartTimer(aloneMs)
         return
       }
     }
     this.#restartTimer(quietMs)
-    this.#message.type(this.#held + keys)
-    this.#held = ''
+    this.#pendingKey = ''
+    this.#message.type(all)
     if (this.#isTyping) return
     this.#isTyping = true
     this.#redraw()

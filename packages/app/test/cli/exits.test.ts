@@ -114,6 +114,12 @@ describe.concurrent('exit codes', () => {
     }
   })
 
+  test('an option with one value leaves the words after it to the command', async () => {
+    const { code, stderr } = await run(['tools', '--header', 'A: b', 'http://127.0.0.1:9/mcp'])
+    expect(stderr).toContain('127.0.0.1:9')
+    expect(code).toBe(3)
+  })
+
   test('a server that cannot be reached or started is 3, with the reason', async () => {
     const closed = await runProcess(['tools', 'http://127.0.0.1:1024/mcp'])
     expect(closed).toMatchObject({

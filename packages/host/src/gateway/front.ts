@@ -91,9 +91,9 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     return `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}${path}`
   }
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (health !== undefined && request.url?.startsWith(`${health}/`) === true)
-      return respondToHealthCheck(request.url.slice(health.length + 1), response, isDraining)
     const requestPath = request.url?.split('?', 1)[0] ?? ''
+    if (health !== undefined && requestPath.startsWith(`${health}/`))
+      return respondToHealthCheck(requestPath.slice(health.length + 1), response, isDraining)
     if (requestPath !== path) {
       if (request.method === 'POST' && !hasWarnedOfPath) {
         hasWarnedOfPath = true
@@ -112,6 +112,8 @@ export async function serveGateways(options: GatewayFrontOptions): Promise<Gatew
     }
     if (!('principal' in caller))
       return currentCaller.run(caller, () => void fallback.node(request, response))
+    // The client left meanwhile: the end of the request was before it could be counted.
+    if (response.closed) return
     const { principal } = caller
     const user = users.of(principal)
     if (user === undefined) return refuse(response, 503, 'Too many users use this gateway. Try again later')
@@ -162,6 +164,7 @@ class UserGateways {
   readonly #users = new Map<string, OpenUser>()
   /** Gateways that are being closed: two of one user at once could not share a store. */
   readonly #closing = new Map<string, Promise<void>>()
+  #isClosing = false
 
   constructor(options: GatewayFrontOptions, handlerOf: (user: string, gateway: UserGateway) => HttpHandler) {
     this.#options = options
@@ -169,17 +172,21 @@ class UserGateways {
     this.#maxUsers = options.maxUsers ?? (Object.keys(options.tokens ?? {}).length || defaultMaxUsers)
   }
 
-  /** Undefined if too many users use their gateways. */
+  /** Undefined if too many users use their gateways, or if all are being closed and that of this user is not open. */
   of(name: string): OpenUser | undefined {
     let user = this.#users.get(name)
     if (user === undefined) {
+      if (this.#isClosing) return undefined
       if (this.#users.size >= this.#maxUsers) {
         const [idle] = [...this.#users].filter(([, { requests }]) => requests === 0)
         if (idle === undefined) return undefined
         this.#closeIdle(...idle)
       }
-      user = { endpoint: this.#open(name), requests: 0 }
-      user.endpoint.catch(() => this.#users.delete(name))
+      const opened = { endpoint: this.#open(name), requests: 0 }
+      user = opened
+      opened.endpoint.catch(() => {
+        if (this.#users.get(name) === opened) this.#users.delete(name)
+      })
     }
     this.#users.delete(name)
     this.#users.set(name, user)
@@ -187,12 +194,14 @@ class UserGateways {
   }
 
   async drain(times: Parameters<GatewayFront['drain']>[0]): Promise<void> {
+    this.#isClosing = true
     await Promise.allSettled(
       [...this.#users.values()].map(async ({ endpoint }) => (await endpoint).handler.drain(times)),
     )
   }
 
   async close(): Promise<void> {
+    this.#isClosing = true
     await Promise.allSettled([...[...this.#users.values()].map(closeUser), ...this.#closing.values()])
   }
 
@@ -207,7 +216,9 @@ class UserGateways {
     this.#users.delete(name)
     const closed = closeUser(user)
       .catch((error) => onWarning?.(`The gateway of ${name} cannot be closed: ${reasonOf(error)}`))
-      .finally(() => this.#closing.delete(name))
+      .finally(() => {
+        if (this.#closing.get(name) === closed) this.#closing.delete(name)
+      })
     this.#closing.set(name, closed)
   }
 }
@@ -262,10 +273,12 @@ function authenticationOf({ tokens, authenticate }: GatewayFrontOptions): Authen
 function usersOf(tokens: Readonly<Record<string, string>>): Map<string, string> {
   const users = new Map<string, string>()
   for (const [user, token] of Object.entries(tokens)) {
-    const digest = /^sha256:([0-9a-f]{64})$/.exec(token)?.[1] ?? digestOf(token)
-    if (!token.startsWith('sha256:') && token.length < 16) {
+    const isDigest = token.startsWith('sha256:')
+    if (isDigest && !/^sha256:[0-9a-f]{64}$/i.test(token))
+      throw new McpError('INVALID', `The token of ${user} needs 64 hexadecimal digits after "sha256:"`)
+    if (token.length < 16)
       throw new McpError('INVALID', `The token of ${user} is too short: it needs 16 characters at least`)
-    }
+    const digest = isDigest ? token.slice('sha256:'.length).toLowerCase() : digestOf(token)
     const other = users.get(digest)
     if (other !== undefined) throw new McpError('INVALID', `${other} and ${user} have the same token`)
     users.set(digest, user)

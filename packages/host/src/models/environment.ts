@@ -53,7 +53,7 @@ export function modelsFromEnvironment(
   const models: Model[] = []
   for (const [name, provider] of providers) {
     if (provider.model !== undefined) models.push(provider.create(provider.model))
-    else if (!selectedModel?.startsWith(`${name}/`)) {
+    else if (selectedModel === undefined || selectedModel === name) {
       throw new Error(
         'OPENAI_COMPATIBLE_BASE_URL is set, but no model. Set OPENAI_COMPATIBLE_MODEL to the one the server has.',
       )

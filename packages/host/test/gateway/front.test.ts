@@ -52,6 +52,20 @@ function asking(pay: () => void): Server {
   return defineServer({ name: 'shop', version: '1.0.0', tools: { pay: tool({ run }) } })
 }
 
+/** Calls the tool `look` and returns the HTTP status. */
+async function lookAs(user: string, url: string, signal?: AbortSignal): Promise<number> {
+  const { headers, body } = modern('tools/call', { name: 'look', _meta: able })
+  const accept = 'application/json, text/event-stream'
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json', accept, 'x-user': user },
+    body: JSON.stringify(body),
+    signal: signal ?? null,
+  })
+  await response.text()
+  return response.status
+}
+
 describe('a gateway over HTTP', () => {
   it('separates the connections and activity of its users', async () => {
     const { front: open, hosts } = await front()
@@ -220,6 +234,62 @@ describe('a gateway over HTTP', () => {
     await vi.waitFor(async () => expect(await call('ann', 'look')).toBe(200))
   })
 
+  it('counts no request whose client left while it was authenticated', async () => {
+    const asked = Promise.withResolvers<void>()
+    const admitted = Promise.withResolvers<void>()
+    const served = await serveGateways({
+      async authenticate(request) {
+        const principal = String(request.header('x-user'))
+        if (principal === 'ann') {
+          asked.resolve()
+          await admitted.promise
+        }
+        return { principal }
+      },
+      maxUsers: 1,
+      open: async (user) => {
+        const look = tool({ run: () => user })
+        const server = defineServer({ name: 'shop', version: '1.0.0', tools: { look } })
+        return { server, close: async () => {} }
+      },
+    })
+    onTestFinished(() => served.close())
+    const leave = new AbortController()
+    const left = lookAs('ann', served.url, leave.signal).catch((error: Error) => error.name)
+    await asked.promise
+    leave.abort()
+    expect(await left).toBe('AbortError')
+    expect(await lookAs('bob', served.url)).toBe(200)
+    admitted.resolve()
+    expect(await lookAs('bob', served.url)).toBe(200)
+  })
+
+  it('opens no gateway once it is drained', async () => {
+    const opened: string[] = []
+    const called = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<string>()
+    const served = await serveGateways({
+      authenticate: async (request) => ({ principal: String(request.header('x-user')) }),
+      open: async (user) => {
+        opened.push(user)
+        const run = (): Promise<string> => {
+          called.resolve()
+          return ended.promise
+        }
+        const server = defineServer({ name: 'shop', version: '1.0.0', tools: { look: tool({ run }) } })
+        return { server, close: async () => {} }
+      },
+    })
+    const waiting = lookAs('ann', served.url)
+    await called.promise
+    const drained = served.drain({ settleMs: 50 })
+    expect(await lookAs('bob', served.url)).toBe(503)
+    ended.resolve('done')
+    expect(await waiting).toBe(200)
+    await drained
+    expect(opened).toEqual(['ann'])
+  })
+
   it('needs either tokens or a function that authenticates', async () => {
     const open = () => Promise.reject(new Error('not opened'))
     await expect(serveGateways({ open })).rejects.toThrow('needs "tokens" or "authenticate"')
@@ -232,6 +302,9 @@ describe('a gateway over HTTP', () => {
     await expect(serveGateways({ tokens: { ann: 'short' }, open })).rejects.toThrow('too short')
     await expect(serveGateways({ tokens: { ann: tokens.ann, bob: tokens.ann }, open })).rejects.toThrow(
       'ann and bob have the same token',
+    )
+    await expect(serveGateways({ tokens: { ann: 'sha256:00' }, open })).rejects.toThrow(
+      'needs 64 hexadecimal digits after "sha256:"',
     )
   })
 })

@@ -54,6 +54,7 @@ describe('models from the environment', () => {
     const env = { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:1/v1' }
     expect(() => ids(env)).toThrow(/OPENAI_COMPATIBLE_MODEL/)
     expect(ids({ ...env, JACKFIELD_MODEL: 'compatible/qwen' })).toEqual(['compatible/qwen', 'offline'])
+    expect(ids({ ...env, JACKFIELD_MODEL: 'offline' })).toEqual(['offline'])
   })
 
   test('a named model of Ollama uses this machine if no address is set', () => {

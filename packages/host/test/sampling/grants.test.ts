@@ -59,6 +59,20 @@ describe.each(eras)('a sampling grant (%s)', (era) => {
     expect(surface.asked).toHaveLength(8)
   })
 
+  it('of a conversation is replaced by a lasting one', async () => {
+    let remember: 'conversation' | 'always' = 'conversation'
+    const surface = person({
+      'sampling-request': () => ({ verdict: 'allow', remember }),
+      'sampling-result': () => ({ verdict: 'allow' }),
+    })
+    const limits = { ...often, autoTokensPerDay: 0 }
+    const host = await hostIn(era, { surface, models: [scripted('m')], sampling: { limits } })
+    await sample(host, request, { conversation: 'one' })
+    remember = 'always'
+    await sample(host, request, { conversation: 'one' })
+    expect(host.sampling.grants().map(({ scope }) => scope)).toContain('always')
+  })
+
   it('asks again once its budget is used up', async () => {
     const surface = remembering('always')
     const model = replying('m', { usage: { inputTokens: 60, outputTokens: 40 } })

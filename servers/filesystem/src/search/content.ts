@@ -26,6 +26,8 @@ export interface ContentOptions {
   readonly context: number
   /** Maximum number of matches. */
   readonly matches: number
+  /** Characters of matches and their context after which the search ends. */
+  readonly chars: number
   /** Maximum size of the file. */
   readonly fileBytes: number
   /** Maximum searched characters of a line. */
@@ -64,9 +66,10 @@ export async function searchFile(
   const lines = text.split('\n')
   // Nothing is a line after a newline at the end.
   if (lines.at(-1) === '') lines.pop()
+  let chars = 0
   let lastYieldAt = performance.now()
   for (const [index, line] of lines.entries()) {
-    if (matches.length >= options.matches || options.isOver()) break
+    if (matches.length >= options.matches || chars > options.chars || options.isOver()) break
     if (performance.now() - lastYieldAt > yieldAfterMs) {
       await new Promise<void>((resolve) => setImmediate(resolve))
       signal.throwIfAborted()
@@ -77,15 +80,22 @@ export async function searchFile(
     if (whole.length > lineChars) hasLongLines = true
     const place = pattern.find(whole.slice(0, lineChars))
     if (place === undefined) continue
-    matches.push({
+    const match = {
       line: index + 1,
       column: place[0] + 1,
       text: excerpt(line, place[0]),
       before: lines.slice(Math.max(0, index - context), index).map((near) => excerpt(near, 0)),
       after: lines.slice(index + 1, index + 1 + context).map((near) => excerpt(near, 0)),
-    })
+    }
+    matches.push(match)
+    chars += charsOf(match)
   }
   return { matches, hasLongLines }
+}
+
+/** Characters of a match with its context. */
+export function charsOf({ text, before, after }: Match): number {
+  return [text, ...before, ...after].reduce((sum, line) => sum + line.length, 0)
 }
 
 const maxExcerptChars = 500

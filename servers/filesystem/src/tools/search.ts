@@ -5,7 +5,7 @@ import type { Boundary } from '../access/boundary.ts'
 import { type Directory, statIn } from '../access/directory.ts'
 import { describeErrors, errnoOf, FileError } from '../access/file-error.ts'
 import { sizeText } from '../files/text.ts'
-import { type FileMatches, type Match, searchFile } from '../search/content.ts'
+import { charsOf, type FileMatches, type Match, searchFile } from '../search/content.ts'
 import { parseExcludes, parseGlob } from '../search/glob.ts'
 import { parsePattern } from '../search/pattern.ts'
 import { type WalkEntry, type WalkResult, walk } from '../search/walk.ts'
@@ -123,7 +123,7 @@ export const searchFiles = (dependencies: ToolDependencies) =>
   })
 
 const maxContext = 10
-/** Maximum characters of all lines of one result. */
+/** Characters of all lines of one result after which a search ends. */
 const maxResultChars = 400_000
 
 const contentOutput = z.object({
@@ -160,6 +160,10 @@ class FoundLines {
     this.limit = limit
   }
 
+  get charsLeft(): number {
+    return maxResultChars - this.#chars
+  }
+
   get isFull(): boolean {
     return this.lines.length > this.limit || this.#chars > maxResultChars
   }
@@ -169,8 +173,7 @@ class FoundLines {
     this.hasLongLines ||= hasLongLines
     for (const match of matches) {
       this.lines.push({ path, ...match })
-      const texts = [path, match.text, ...match.before, ...match.after]
-      this.#chars += texts.reduce((sum, text) => sum + text.length, 0)
+      this.#chars += path.length + charsOf(match)
     }
   }
 }
@@ -223,6 +226,7 @@ export const searchContent = (dependencies: ToolDependencies) =>
           const result = await searchFile(file, path, lines, {
             context: contextLines,
             matches: found.limit + 1 - found.lines.length,
+            chars: found.charsLeft,
             fileBytes: limits.searchBytes,
             lineChars: limits.lineChars,
             signal: ctx.signal,
@@ -258,10 +262,13 @@ export const searchContent = (dependencies: ToolDependencies) =>
         const stats = await statIn(place.directory, place.name)
         if (stats?.isFile() !== true) return searchAll()
         if (stats.size > limits.searchBytes) throw tooLargeToSearch(place.path, limits.searchBytes)
+        const deadline = performance.now() + limits.searchMs
+        const isLate = (): boolean => performance.now() > deadline
         await describeErrors(`Cannot search ${place.path}`, () =>
-          searchOne(place.directory, place.name, place.path, isFull),
+          searchOne(place.directory, place.name, place.path, () => isFull() || isLate()),
         )
-        return { visited: 1, truncated: false, unreadable: [], timedOut: false }
+        const timedOut = isLate()
+        return { visited: 1, truncated: timedOut, unreadable: [], timedOut }
       })
       return contentReply(found, walked, { hasContext: contextLines > 0, lineChars: limits.lineChars })
     },

@@ -166,7 +166,7 @@ function reasons(flight: ListedFlight, preferences: string, cheapest: number, qu
   const words = [
     flight.price === cheapest
       ? `the cheapest at $${flight.price}`
-      : `$${flight.price}, $${flight.price - cheapest} above the cheapest`,
+      : `$${flight.price}, $${Math.round((flight.price - cheapest) * 100) / 100} above the cheapest`,
     flight.stops === 0 ? 'nonstop' : `${flight.stops} ${flight.stops === 1 ? 'stop' : 'stops'}`,
     flight.minutes === quickest
       ? 'the quickest'

@@ -37,7 +37,7 @@ const thanks =
 
 /** The next step of a trip; undefined if the text is not about travelling. */
 export function planTrip(request: ModelRequest, today: Date): Step | undefined {
-  const tools = new Map((request.tools ?? []).map((tool) => [baseName(tool.name), tool]))
+  const tools = toolsByName(request.tools ?? [])
   const all = personTexts(request.messages)
   const lastMessage = all.at(-1)
   const isLast = lastMessage?.index === request.messages.length - 1
@@ -71,6 +71,14 @@ export function planTrip(request: ModelRequest, today: Date): Step | undefined {
     today: isoDay(today),
     seen: resourcesSeen(request.messages),
   })
+}
+
+/** Tools by their own names. Those of the server that searches flights take precedence over others of the same name. */
+function toolsByName(tools: readonly ModelTool[]): ReadonlyMap<string, ModelTool> {
+  const search = tools.find(({ name }) => baseName(name) === 'searchFlights')?.name ?? ''
+  const prefix = search.slice(0, search.length - baseName(search).length)
+  const own = tools.filter(({ name }) => name.startsWith(prefix))
+  return new Map([...tools, ...own].map((tool) => [baseName(tool.name), tool]))
 }
 
 /** The text that started the current trip: the last one with a new destination. */
@@ -111,7 +119,7 @@ function nextStep(plan: Plan): Step {
       `I search flights from ${origin} to ${destination} on ${start}${assumptionText(trip)}.`,
       route,
     )
-  if (search.isError) return say(`The flight search gave nothing: ${forPerson(plan, search.text)}`)
+  if (search.isError) return say(`The flight search failed: ${forPerson(plan, search.text)}`)
 
   const best = latest(plan, 'findBestFlight')
   if (best === undefined && tools.has('findBestFlight')) {

@@ -60,24 +60,27 @@ export class SamplingGrants {
       : { by: 'conversation', id: conversationGrant.grant.id }
   }
 
+  /** Returns whether the review is skipped from now on: a server or user that is not identified gets no grant. */
   add(
     server: string,
     stage: SamplingStage,
     scope: 'conversation' | 'always',
     cause: Pick<Cause, 'caller' | 'conversation'>,
     at: string,
-  ): void {
+  ): boolean {
     const identity = this.#identityOf(server)
-    if (identity === undefined || this.find(server, stage, cause) !== undefined) return
+    if (identity === undefined || (scope === 'conversation' && isOfUnknownUser(cause))) return false
+    const known = this.find(server, stage, cause)
+    if (known !== undefined && !(known.by === 'conversation' && scope === 'always')) return true
     const id = randomUUID()
     if (scope === 'always') {
       this.#table.addGrant({ id, identity, server, stage, at })
-      return
+      return true
     }
-    if (isOfUnknownUser(cause)) return
     const within = defined({ within: cause.conversation })
     this.#conversationGrants.push({ identity, grant: { id, server, stage, scope, ...within, at } })
     if (this.#conversationGrants.length > maxConversationGrants) this.#conversationGrants.shift()
+    return true
   }
 
   /** Removes the grants of a conversation that ended. */

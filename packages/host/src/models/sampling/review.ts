@@ -104,16 +104,16 @@ export async function reviewRequest(
     const isEdited = canonical(params) !== canonical(requestParams)
     const finalChoice = answer.model === undefined ? choice : chosenByPerson(choice, answer.model)
     const addedContext = addedTexts(answer.context, context)
-    if (answer.remember !== undefined) {
+    const isRemembered =
+      answer.remember !== undefined &&
       grants.add(server, 'request', answer.remember, cause, new Date(now()).toISOString())
-    }
     step.close('allowed', {
       by,
       edited: isEdited,
       ...(isEdited && { params }),
       ...(finalChoice !== choice && { model: finalChoice.model, why: finalChoice.reason }),
       ...(addedContext === undefined ? ignoredContext(context) : { context: addedContext }),
-      ...(answer.remember !== undefined && { remembered: answer.remember }),
+      ...(isRemembered && { remembered: answer.remember }),
     })
     return { params, choice: finalChoice, context: addedContext }
   }
@@ -267,15 +267,15 @@ export async function reviewResult(
       step.close('error', { by, reason: problem })
       continue
     }
-    if (answer.remember !== undefined) {
+    const isRemembered =
+      answer.remember !== undefined &&
       grants.add(server, 'result', answer.remember, cause, new Date(now()).toISOString())
-    }
     step.close('allowed', {
       by,
       edited: canonical(finalResult) !== canonical(finalChoice.result),
       ...(answer.chosen !== undefined && { chosen: answer.chosen, model: finalChoice.model }),
       ...(canonical(finalResult) !== canonical(result) && { result: finalResult }),
-      ...(answer.remember !== undefined && { remembered: answer.remember }),
+      ...(isRemembered && { remembered: answer.remember }),
     })
     return { result: finalResult }
   }
