@@ -153,7 +153,7 @@ function useToolEntries(): Entry[] {
   const tools = useRead('catalog.tools', {}).data
   return useMemo(
     () =>
-      (tools ?? []).map(({ server, tool, name }): Entry => {
+      (tools ?? []).map(({ server, tool }): Entry => {
         const toolName = plainText(tool.name)
         return {
           kind: 'tool',
@@ -165,7 +165,7 @@ function useToolEntries(): Entry[] {
           openWithLast() {
             client.call('activity.list', { server, kind: 'call', limit: 200 }).then(
               (rows: readonly Activity[]) =>
-                navigate(routes.tool.to(server, toolName, lastCallOf(rows, plainText(name), '~')?.arguments)),
+                navigate(routes.tool.to(server, toolName, lastCallOf(rows, toolName, '~')?.arguments)),
               () => navigate(routes.tool.to(server, toolName)),
             )
           },
