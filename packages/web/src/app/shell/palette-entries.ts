@@ -5,7 +5,7 @@ import { useHost, useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { screens } from '../keys/bindings.ts'
 import { lastCallOf } from '../questions/last-call.ts'
-import { routes } from '../routes.ts'
+import { routes, useShownConversation } from '../routes.ts'
 import { plainText, type UntrustedText, untrusted } from '../text/untrusted-text.ts'
 import { useDock } from './dock-state.ts'
 
@@ -190,13 +190,6 @@ function useConversationEntries(): Entry[] {
       ),
     [conversations, navigate],
   )
-}
-
-/** The id of the conversation on the screen; undefined on other screens. */
-function useShownConversation(): string | undefined {
-  const [location] = useLocation()
-  const [, part] = /^\/chat\/([^/?]+)/.exec(location) ?? []
-  return part === undefined ? undefined : decodeURIComponent(part)
 }
 
 /** Opened in the conversation on the screen, else in a new one. */

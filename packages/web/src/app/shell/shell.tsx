@@ -19,7 +19,7 @@ import { useText } from '../i18n/i18n.ts'
 import icon from '../icon.svg'
 import { screens } from '../keys/bindings.ts'
 import { useKeys } from '../keys/use-keys.ts'
-import { routes } from '../routes.ts'
+import { routes, useShownConversation } from '../routes.ts'
 import { Part } from '../text/part.tsx'
 import { loaded } from '../ui/loaded.tsx'
 import { Button, Key } from '../ui/ui.tsx'
@@ -104,8 +104,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   const open = useMemo(() => [...(inbox?.values() ?? [])].filter(({ state }) => state === 'open'), [inbox])
   const current = screens.find(({ to }) => location.startsWith(to))
   const isInbox = current?.name === 'nav.inbox'
-  const [, part] = /^\/chat\/([^/]+)/.exec(location) ?? []
-  const conversation = part === undefined ? undefined : decodeURIComponent(part)
+  const conversation = useShownConversation()
   // A question is shown once: those of the open conversation are in it, and the inbox has all.
   const dockQuestions = useMemo(
     () =>
