@@ -76,15 +76,18 @@ export function rememberEntry({ key }: Entry): void {
   localStorage.setItem(recentKey, JSON.stringify([key, ...others].slice(0, maxRecent)))
 }
 
-/** The entries of the palette. Resources are searched by the host, since there may be many. */
-export function useEntries(word: string, onKeys: () => void): Entry[] {
+/**
+ * The entries of the palette. Resources are searched by the host, since there may be many. `onFailed`: called if an entry that was
+ * opened fails, after the palette is closed.
+ */
+export function useEntries(word: string, onKeys: () => void, onFailed: (reason: unknown) => void): Entry[] {
   const questions = useQuestionEntries()
   const places = usePlaceEntries()
   const tools = useToolEntries()
-  const prompts = usePromptEntries()
+  const prompts = usePromptEntries(onFailed)
   const conversations = useConversationEntries()
-  const resources = useResourceEntries(word)
-  const commands = useCommandEntries(onKeys)
+  const resources = useResourceEntries(word, onFailed)
+  const commands = useCommandEntries(onKeys, onFailed)
   return useMemo(
     () => [...questions, ...places, ...tools, ...prompts, ...conversations, ...resources, ...commands],
     [questions, places, tools, prompts, conversations, resources, commands],
@@ -193,7 +196,7 @@ function useConversationEntries(): Entry[] {
 }
 
 /** Opened in the conversation on the screen, else in a new one. */
-function usePromptEntries(): Entry[] {
+function usePromptEntries(onFailed: (reason: unknown) => void): Entry[] {
   const { client } = useHost()
   const [, navigate] = useLocation()
   const conversation = useShownConversation()
@@ -208,18 +211,19 @@ function usePromptEntries(): Entry[] {
           name: untrusted(`/${name}`),
           keywords: plainText(prompt.title ?? prompt.name),
           server,
-          async open() {
-            const id = conversation ?? (await client.call('conversations.open', {}))
-            navigate(routes.chat.to(id, name))
+          open() {
+            const show = (id: string): void => navigate(routes.chat.to(id, name))
+            if (conversation !== undefined) show(conversation)
+            else client.call('conversations.open', {}).then(show, onFailed)
           },
         }
       }),
-    [prompts, conversation, client, navigate],
+    [prompts, conversation, client, navigate, onFailed],
   )
 }
 
 /** Attached to the conversation on the screen, else inspected. */
-function useResourceEntries(word: string): Entry[] {
+function useResourceEntries(word: string, onFailed: (reason: unknown) => void): Entry[] {
   const { client } = useHost()
   const [, navigate] = useLocation()
   const dock = useDock()
@@ -242,21 +246,21 @@ function useResourceEntries(word: string): Entry[] {
             name: resource.title ?? resource.name,
             keywords: `${uri} ${word}`,
             server,
-            async open() {
+            open() {
               if (conversation === undefined) navigate(routes.inspectItem.to(server, 'resources', uri))
-              else {
-                await client.call('library.attach', { conversation, refs: [{ server, uri }] })
-                dock.show('context')
-              }
+              else
+                client
+                  .call('library.attach', { conversation, refs: [{ server, uri }] })
+                  .then(() => dock.show('context'), onFailed)
             },
           },
         ]
       }),
-    [results, word, conversation, client, dock, navigate],
+    [results, word, conversation, client, dock, navigate, onFailed],
   )
 }
 
-function useCommandEntries(onKeys: () => void): Entry[] {
+function useCommandEntries(onKeys: () => void, onFailed: (reason: unknown) => void): Entry[] {
   const t = useText()
   const { client } = useHost()
   const [, navigate] = useLocation()
@@ -275,15 +279,12 @@ function useCommandEntries(onKeys: () => void): Entry[] {
       name: untrusted(t(`palette.${kind}`, { server })),
       server,
       open() {
-        client.call('runs.start', { request: { kind, server } }).catch(() => {})
+        client.call('runs.start', { request: { kind, server } }).catch(onFailed)
         navigate(routes.server.to(server))
       },
     })
     const startConversation = (): void => {
-      client.call('conversations.open', {}).then(
-        (id) => navigate(routes.chat.to(id)),
-        () => navigate(routes.chats.to()),
-      )
+      client.call('conversations.open', {}).then((id) => navigate(routes.chat.to(id)), onFailed)
     }
     return [
       command('command.new', startConversation),
@@ -293,5 +294,5 @@ function useCommandEntries(onKeys: () => void): Entry[] {
       command('key.sheet', onKeys),
       ...[...(servers?.keys() ?? [])].flatMap((name) => [run('reconnect', name), run('examine', name)]),
     ]
-  }, [servers, t, client, dock, navigate, onKeys])
+  }, [servers, t, client, dock, navigate, onKeys, onFailed])
 }
