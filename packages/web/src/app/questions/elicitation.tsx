@@ -347,10 +347,16 @@ function FormReview({
 
 /** Calls a function once no pointer button is pressed, since its effect would move the target of the press. */
 function afterPress(show: () => void): void {
-  if (document.querySelector(':active') === null) show()
-  else
-    for (const end of ['pointerup', 'pointercancel'])
-      addEventListener(end, () => setTimeout(show), { once: true })
+  if (document.querySelector(':active') === null) {
+    show()
+    return
+  }
+  const ended = new AbortController()
+  const onEnd = (): void => {
+    ended.abort()
+    setTimeout(show)
+  }
+  for (const end of ['pointerup', 'pointercancel']) addEventListener(end, onEnd, { signal: ended.signal })
 }
 
 /** Asks the user to open an address, and then whether that is done. */
