@@ -381,18 +381,7 @@ function UrlCard({
       answering={answering}
       deny={
         visit === undefined ? (
-          <>
-            <DecisionButton onDecide={() => answering.send({ action: 'decline' })} data-act="decline">
-              {t('form.decline')}
-            </DecisionButton>
-            <DecisionButton
-              look="quiet"
-              onDecide={() => answering.send({ action: 'cancel' })}
-              data-act="cancel"
-            >
-              {t('form.cancel')}
-            </DecisionButton>
-          </>
+          <DeclineButtons id={row.id} onDecide={(action) => answering.send({ action })} />
         ) : (
           <DecisionButton onDecide={() => answering.send({ action: 'cancel' })} data-act="give-up">
             {t('page.giveUp')}
