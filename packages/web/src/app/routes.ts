@@ -127,6 +127,12 @@ export function useAddress(): { readonly parts: readonly string[]; readonly quer
   return { parts: pathname.split('/').slice(1).map(decoded), query: new URLSearchParams(search) }
 }
 
+/** The id of the conversation on the screen; undefined on other screens. */
+export function useShownConversation(): string | undefined {
+  const [screen, id] = useAddress().parts
+  return screen === 'chat' && id !== '' ? id : undefined
+}
+
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

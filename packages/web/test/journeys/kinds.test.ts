@@ -214,7 +214,7 @@ async function everyKind(): Promise<{ served: Served; cases: readonly Case[] }> 
       kind: 'elicitation',
       begin: start('ask', form),
       isShort: true,
-      acts: [fill('A', 'x'), '+review', '+[data-card] table input', 'accept'],
+      acts: [fill('A optional', 'x'), '+review', '+[data-card] table input', 'accept'],
       answer: { action: 'accept', content: { a: 'x' }, remember: ['a'] },
       reply: { action: 'accept', content: { a: 'x' } },
     },

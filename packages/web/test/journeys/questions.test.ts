@@ -108,6 +108,22 @@ describe.skipIf(missing !== undefined)(
       expect(textOf(await call)).toContain('x')
     })
 
+    test('after a press before the card is armed, a key answers at once', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      const call = ask(served, { text: 'x' })
+      const button = tab.page.locator('[data-act=allow]')
+      await button.waitFor()
+      expect(await button.getAttribute('data-armed')).toBe('false')
+      for (const event of ['pointerdown', 'pointerup', 'click']) await button.dispatchEvent(event)
+      await tab.page.waitForSelector('[data-act=allow][data-armed=true]')
+      expect(open(served)).toHaveLength(1)
+      await tab.page.locator('[data-card]').focus()
+      await tab.press('Control+Enter')
+      await tab.page.locator('[data-card]').waitFor({ state: 'detached' })
+      expect(textOf(await call)).toContain('x')
+    })
+
     test('a press before the card is armed is ignored', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const tab = await openTab(served, '/inbox')
@@ -259,6 +275,61 @@ describe.skipIf(missing !== undefined)(
       await tab.finish()
     })
 
+    test('a secret with a default is cleared, and is not stored with the draft', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      const requestedSchema = {
+        type: 'object',
+        properties: {
+          password: { type: 'string', title: 'Password', default: 'hunter2hunter2' },
+          note: { type: 'string', title: 'Note' },
+        },
+      }
+      start(served, 'ask', { params: { message: 'Log in', requestedSchema } })
+      const password = tab.page.locator('input[type=password]')
+      await expect.poll(() => password.inputValue()).toBe('hunter2hunter2')
+      await tab.page.getByLabel('Note').fill('two of us')
+      const kept = await tab.page.evaluate(() => JSON.stringify({ ...sessionStorage }))
+      expect(kept).toContain('two of us')
+      expect(kept).not.toContain('hunter2')
+      await password.fill('')
+      expect(await password.inputValue()).toBe('')
+      // The host sends the default for a field without a value, and not without consent.
+      await tab.page.locator('[data-act=review]').click()
+      expect(await tab.page.locator('[data-act=accept]').count()).toBe(0)
+      await tab.page.locator('[data-act=decline][data-armed=true]').click()
+      await tab.page.locator('[data-card]').waitFor({ state: 'detached' })
+    })
+
+    test('the label of a field leads to it, and a choice is validated once it is left', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules })
+      const tab = await openTab(served, '/inbox')
+      const requestedSchema = {
+        type: 'object',
+        properties: {
+          name: { type: 'string', title: 'Name' },
+          colours: {
+            type: 'array',
+            title: 'Colours',
+            items: { type: 'string', enum: ['red', 'green'] },
+            minItems: 2,
+          },
+        },
+      }
+      start(served, 'ask', { params: { message: 'Who are you?', requestedSchema } })
+      const { page } = tab
+      await page.locator('label', { hasText: 'Name' }).click()
+      expect(await page.locator('input[type=text]:focus').count()).toBe(1)
+      await page.getByLabel('red').focus()
+      await page.keyboard.press('Space')
+      await page.keyboard.press('Tab')
+      expect(await page.getByLabel('green').evaluate((input) => input === document.activeElement)).toBe(true)
+      const problem = page.locator('fieldset [class*=problem]')
+      expect(await problem.count()).toBe(0)
+      await page.getByRole('button', { name: 'Later' }).focus()
+      await problem.waitFor()
+    })
+
     test('a form is filled in, reviewed and sent; its draft survives a reload', async () => {
       const served = await serveHost({ servers: { demo: asking }, rules })
       const requestedSchema = {
@@ -342,8 +413,8 @@ describe.skipIf(missing !== undefined)(
       })
       const kept = (): Promise<string> =>
         tab.page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))
-      await tab.page.getByLabel('Note', { exact: true }).fill('two of us')
-      await tab.page.getByLabel('Password', { exact: true }).fill('hunter2hunter2')
+      await tab.page.getByLabel(/^Note/).fill('two of us')
+      await tab.page.getByLabel(/^Password/).fill('hunter2hunter2')
       await tab.page.locator('[data-act=review]').click()
       expect(await tab.page.locator('[data-act=accept]').count()).toBe(0)
       // The draft of the form has what is no secret.

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { asking, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { asking, library, type Reply, scriptedModel, serveHost } from '../fixtures/harness.ts'
 import { tempFolder, until } from '../server/rig.ts'
 import { missing, openTab } from './journey.ts'
 
@@ -144,7 +144,7 @@ describe.skipIf(missing !== undefined)(
       expect(await page.getByText('Arguments of the link').count()).toBe(0)
       await tab.check()
       await tab.click('text=Answer it')
-      await page.getByLabel('A', { exact: true }).waitFor()
+      await page.getByLabel('A optional', { exact: true }).waitFor()
     })
 
     test('the inspector opens with a server that is ready, and says why another one is not', async () => {
@@ -236,6 +236,50 @@ describe.skipIf(missing !== undefined)(
       await tab.press('Control+Enter')
       await tab.page.getByRole('group', { name: 'Result' }).first().waitFor()
       expect(tab.acts).toBe(3)
+    })
+
+    test('Ctrl+Enter in the palette opens a tool with the arguments of its last call', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules: allow })
+      const tab = await openTab(served, '/servers')
+      await served.service.host.call('demo__echo', { text: 'Oslo' }, { caller: 'chat' })
+      await tab.press('Control+k')
+      await tab.page.getByRole('combobox').fill('ech')
+      await tab.page.getByRole('option', { name: /echo/ }).waitFor()
+      await tab.press('Control+Enter')
+      await tab.page.getByRole('heading', { name: 'echo' }).waitFor()
+      expect(new URL(tab.page.url()).searchParams.get('args')).toBe('{"text":"Oslo"}')
+    })
+
+    test('a call that fails says why: one by a key, and one by an entry of the palette', async () => {
+      const served = await serveHost({ servers: { notes: library('notes') } })
+      const tab = await openTab(served, '/servers')
+      const { page } = tab
+      // An id that is not an encoded text once wouter has decoded the address.
+      await tab.go('/chat/%25')
+      const failed = page.getByRole('alert')
+      await page.getByRole('button', { name: 'New conversation' }).waitFor()
+      expect(await failed.count()).toBe(0)
+      await tab.press('Control+.')
+      await failed.getByText('%').waitFor()
+      await tab.go('/servers')
+      await failed.waitFor({ state: 'detached' })
+      await tab.go('/chat/%25')
+      await tab.press('Control+k')
+      await page.getByRole('combobox').fill('@note')
+      await page.getByRole('option').first().waitFor()
+      vi.spyOn(served.service.host.library, 'attach').mockRejectedValue(new Error('The disk is full.'))
+      await tab.press('Enter')
+      await failed.waitFor()
+    })
+
+    test('a chord is complete also if the page changes between its keys', async () => {
+      const served = await serveHost({ servers: { demo: asking }, rules: [{ id: 'all', verdict: 'ask' }] })
+      const tab = await openTab(served, '/activity')
+      await tab.press('g')
+      void served.service.host.call('demo__echo', { text: 'x' }, { caller: 'chat' }).catch(() => {})
+      await tab.page.waitForFunction(() => document.title.startsWith('(1)'))
+      await tab.press('s')
+      await expect.poll(() => new URL(tab.page.url()).pathname).toBe('/servers')
     })
 
     test('a screen or a card that cannot be loaded says so in its place, and the rest of the page works', async () => {

@@ -1,4 +1,4 @@
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 import { isTyping, keyBindings } from './bindings.ts'
 
@@ -8,6 +8,9 @@ const chordMs = 3_000
 /** Handles key bindings. `actions`: functions by the `act` of a binding; bindings of cards click a button instead. */
 export function useKeys(actions: Readonly<Record<string, () => void>>): void {
   const [, navigate] = useLocation()
+  // New actions must not add the listener again, which would forget the first key of a chord.
+  const current = useRef(actions)
+  current.current = actions
   useEffect(() => {
     let last: { key: string; timeStamp: number } | undefined
     const onKey = (event: KeyboardEvent): void => {
@@ -44,9 +47,9 @@ export function useKeys(actions: Readonly<Record<string, () => void>>): void {
               .join(),
           )
           ?.click()
-      else if (binding.act !== undefined) actions[binding.act]?.()
+      else if (binding.act !== undefined) current.current[binding.act]?.()
     }
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)
-  }, [actions, navigate])
+  }, [navigate])
 }

@@ -85,6 +85,9 @@ export function useArming(card: RefObject<HTMLElement | null>, version: string):
   }
 }
 
+/** Whether a key presses the button that has the focus. */
+const isPress = (key: string): boolean => key === 'Enter' || key === ' '
+
 /**
  * A button that answers a question. It works only while its card is armed, and only if the press began then: a click that was meant
  * for whatever was under the pointer before is ignored.
@@ -102,24 +105,30 @@ export function DecisionButton({
   'data-act'?: string
 }): ReactNode {
   const { isArmed, isStill } = useContext(ArmingContext)
-  const wasArmedAtPress = useRef<boolean>(undefined)
-  const press = (): void => {
-    wasArmedAtPress.current = isArmed && isStill()
-  }
+  /** Whether the card was armed when the last press of a pointer began, and when the current press of a key began. */
+  const [wasArmedAtPress, wasArmedAtKey] = [useRef(true), useRef(true)]
   return (
     <Button
       {...rest}
       isOff={isOff || !isArmed}
       data-armed={isArmed && !isOff}
-      onPointerDown={press}
+      onPointerDown={() => {
+        wasArmedAtPress.current = isArmed && isStill()
+      }}
       onKeyDown={(event) => {
         if (event.repeat) event.preventDefault()
-        else if (event.key === 'Enter' || event.key === ' ') press()
+        else if (isPress(event.key)) wasArmedAtKey.current = isArmed && isStill()
       }}
-      onClick={() => {
-        // Assistive technology clicks without a press.
-        const isAllowed = wasArmedAtPress.current ?? true
-        wasArmedAtPress.current = undefined
+      onKeyUp={({ key }) => {
+        // The click of a space follows its `keyup`.
+        if (isPress(key))
+          setTimeout(() => {
+            wasArmedAtKey.current = true
+          })
+      }}
+      onClick={({ detail }) => {
+        // Only a pointer counts its clicks: assistive technology and shortcuts click without a press.
+        const isAllowed = detail > 0 ? wasArmedAtPress.current : wasArmedAtKey.current
         if (isAllowed && isArmed && isStill()) onDecide()
       }}
     />

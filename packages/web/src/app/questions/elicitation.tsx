@@ -98,9 +98,19 @@ function useFormInput(
   fields: readonly FormField[],
   remembered: FormValues,
 ): FormInput {
-  const [draft, keepDraft, forget] = useDraft(`${id}.form`, initialDraft(fields, remembered), isFormDraft)
+  const storedFields = fields.filter(({ secret }) => secret === undefined)
+  const [draft, keepDraft, forget] = useDraft(
+    `${id}.form`,
+    initialDraft(storedFields, remembered),
+    isFormDraft,
+  )
   // Values that look like secrets are kept in this component only, not in the stored draft.
-  const [secrets, setSecrets] = useState<FormDraft>({})
+  const [secrets, setSecrets] = useState(() =>
+    initialDraft(
+      fields.filter(({ secret }) => secret !== undefined),
+      remembered,
+    ),
+  )
   const [agreedFields, setAgreedFields] = useState<ReadonlySet<string>>(new Set())
   const typed: FormDraft = { ...draft, ...secrets }
   const read = fields.map((field) => ({ field, outcome: typedValue(field, typed[field.key]) }))
@@ -110,10 +120,12 @@ function useFormInput(
     ),
   )
   const invalid = read.find(({ outcome }) => 'problem' in outcome)?.field
-  const unagreed = fields.find(
-    ({ key, secret }) => secret !== undefined && values[key] !== undefined && !agreedFields.has(key),
-  )
   const finished = finishForm(schema, values)
+  // The default of a field that was cleared is sent, too.
+  const sent: FormValues = 'content' in finished ? finished.content : values
+  const unagreed = fields.find(
+    ({ key, secret }) => secret !== undefined && sent[key] !== undefined && !agreedFields.has(key),
+  )
   return {
     fields: read.map(({ field, outcome }) => ({
       field,
@@ -335,10 +347,16 @@ function FormReview({
 
 /** Calls a function once no pointer button is pressed, since its effect would move the target of the press. */
 function afterPress(show: () => void): void {
-  if (document.querySelector(':active') === null) show()
-  else
-    for (const end of ['pointerup', 'pointercancel'])
-      addEventListener(end, () => setTimeout(show), { once: true })
+  if (document.querySelector(':active') === null) {
+    show()
+    return
+  }
+  const ended = new AbortController()
+  const onEnd = (): void => {
+    ended.abort()
+    setTimeout(show)
+  }
+  for (const end of ['pointerup', 'pointercancel']) addEventListener(end, onEnd, { signal: ended.signal })
 }
 
 /** Asks the user to open an address, and then whether that is done. */
@@ -363,18 +381,7 @@ function UrlCard({
       answering={answering}
       deny={
         visit === undefined ? (
-          <>
-            <DecisionButton onDecide={() => answering.send({ action: 'decline' })} data-act="decline">
-              {t('form.decline')}
-            </DecisionButton>
-            <DecisionButton
-              look="quiet"
-              onDecide={() => answering.send({ action: 'cancel' })}
-              data-act="cancel"
-            >
-              {t('form.cancel')}
-            </DecisionButton>
-          </>
+          <DeclineButtons id={row.id} onDecide={(action) => answering.send({ action })} />
         ) : (
           <DecisionButton onDecide={() => answering.send({ action: 'cancel' })} data-act="give-up">
             {t('page.giveUp')}

@@ -93,7 +93,14 @@ function OptionButtons({
       )
   }
   return (
-    <fieldset id={id} tabIndex={-1} className={uiStyle.field} onBlur={onLeave}>
+    <fieldset
+      id={id}
+      tabIndex={-1}
+      className={uiStyle.field}
+      onBlur={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget)) onLeave()
+      }}
+    >
       <legend className={uiStyle.label}>
         <FieldLabel field={field} />
       </legend>
@@ -153,6 +160,7 @@ function TypedField({
   return (
     <div className={uiStyle.field}>
       <Field
+        id={id}
         label={<FieldLabel field={field} />}
         hint={<FieldHint field={field} isRemembered={isRemembered} />}
         problem={problem === undefined ? undefined : <HostText text={untrusted(problem)} />}
@@ -160,8 +168,6 @@ function TypedField({
         {(ids) => {
           const control = {
             ...ids,
-            id,
-            'aria-label': makeVisible(field.label),
             className: uiStyle.input,
             value: typeof typed === 'string' ? typed : '',
             onChange: ({ target: { value } }: { target: { value: string } }) =>

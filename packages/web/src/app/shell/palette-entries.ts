@@ -5,7 +5,7 @@ import { useHost, useRead, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import { screens } from '../keys/bindings.ts'
 import { lastCallOf } from '../questions/last-call.ts'
-import { routes } from '../routes.ts'
+import { routes, useShownConversation } from '../routes.ts'
 import { plainText, type UntrustedText, untrusted } from '../text/untrusted-text.ts'
 import { useDock } from './dock-state.ts'
 
@@ -76,15 +76,18 @@ export function rememberEntry({ key }: Entry): void {
   localStorage.setItem(recentKey, JSON.stringify([key, ...others].slice(0, maxRecent)))
 }
 
-/** The entries of the palette. Resources are searched by the host, since there may be many. */
-export function useEntries(word: string, onKeys: () => void): Entry[] {
+/**
+ * The entries of the palette. Resources are searched by the host, since there may be many. `onFailed`: called if an entry that was
+ * opened fails, after the palette is closed.
+ */
+export function useEntries(word: string, onKeys: () => void, onFailed: (reason: unknown) => void): Entry[] {
   const questions = useQuestionEntries()
   const places = usePlaceEntries()
   const tools = useToolEntries()
-  const prompts = usePromptEntries()
+  const prompts = usePromptEntries(onFailed)
   const conversations = useConversationEntries()
-  const resources = useResourceEntries(word)
-  const commands = useCommandEntries(onKeys)
+  const resources = useResourceEntries(word, onFailed)
+  const commands = useCommandEntries(onKeys, onFailed)
   return useMemo(
     () => [...questions, ...places, ...tools, ...prompts, ...conversations, ...resources, ...commands],
     [questions, places, tools, prompts, conversations, resources, commands],
@@ -153,7 +156,7 @@ function useToolEntries(): Entry[] {
   const tools = useRead('catalog.tools', {}).data
   return useMemo(
     () =>
-      (tools ?? []).map(({ server, tool, name }): Entry => {
+      (tools ?? []).map(({ server, tool }): Entry => {
         const toolName = plainText(tool.name)
         return {
           kind: 'tool',
@@ -165,7 +168,7 @@ function useToolEntries(): Entry[] {
           openWithLast() {
             client.call('activity.list', { server, kind: 'call', limit: 200 }).then(
               (rows: readonly Activity[]) =>
-                navigate(routes.tool.to(server, toolName, lastCallOf(rows, plainText(name), '~')?.arguments)),
+                navigate(routes.tool.to(server, toolName, lastCallOf(rows, toolName, '~')?.arguments)),
               () => navigate(routes.tool.to(server, toolName)),
             )
           },
@@ -192,15 +195,8 @@ function useConversationEntries(): Entry[] {
   )
 }
 
-/** The id of the conversation on the screen; undefined on other screens. */
-function useShownConversation(): string | undefined {
-  const [location] = useLocation()
-  const [, part] = /^\/chat\/([^/?]+)/.exec(location) ?? []
-  return part === undefined ? undefined : decodeURIComponent(part)
-}
-
 /** Opened in the conversation on the screen, else in a new one. */
-function usePromptEntries(): Entry[] {
+function usePromptEntries(onFailed: (reason: unknown) => void): Entry[] {
   const { client } = useHost()
   const [, navigate] = useLocation()
   const conversation = useShownConversation()
@@ -215,18 +211,19 @@ function usePromptEntries(): Entry[] {
           name: untrusted(`/${name}`),
           keywords: plainText(prompt.title ?? prompt.name),
           server,
-          async open() {
-            const id = conversation ?? (await client.call('conversations.open', {}))
-            navigate(routes.chat.to(id, name))
+          open() {
+            const show = (id: string): void => navigate(routes.chat.to(id, name))
+            if (conversation !== undefined) show(conversation)
+            else client.call('conversations.open', {}).then(show, onFailed)
           },
         }
       }),
-    [prompts, conversation, client, navigate],
+    [prompts, conversation, client, navigate, onFailed],
   )
 }
 
 /** Attached to the conversation on the screen, else inspected. */
-function useResourceEntries(word: string): Entry[] {
+function useResourceEntries(word: string, onFailed: (reason: unknown) => void): Entry[] {
   const { client } = useHost()
   const [, navigate] = useLocation()
   const dock = useDock()
@@ -249,21 +246,21 @@ function useResourceEntries(word: string): Entry[] {
             name: resource.title ?? resource.name,
             keywords: `${uri} ${word}`,
             server,
-            async open() {
+            open() {
               if (conversation === undefined) navigate(routes.inspectItem.to(server, 'resources', uri))
-              else {
-                await client.call('library.attach', { conversation, refs: [{ server, uri }] })
-                dock.show('context')
-              }
+              else
+                client
+                  .call('library.attach', { conversation, refs: [{ server, uri }] })
+                  .then(() => dock.show('context'), onFailed)
             },
           },
         ]
       }),
-    [results, word, conversation, client, dock, navigate],
+    [results, word, conversation, client, dock, navigate, onFailed],
   )
 }
 
-function useCommandEntries(onKeys: () => void): Entry[] {
+function useCommandEntries(onKeys: () => void, onFailed: (reason: unknown) => void): Entry[] {
   const t = useText()
   const { client } = useHost()
   const [, navigate] = useLocation()
@@ -282,15 +279,12 @@ function useCommandEntries(onKeys: () => void): Entry[] {
       name: untrusted(t(`palette.${kind}`, { server })),
       server,
       open() {
-        client.call('runs.start', { request: { kind, server } }).catch(() => {})
+        client.call('runs.start', { request: { kind, server } }).catch(onFailed)
         navigate(routes.server.to(server))
       },
     })
     const startConversation = (): void => {
-      client.call('conversations.open', {}).then(
-        (id) => navigate(routes.chat.to(id)),
-        () => navigate(routes.chats.to()),
-      )
+      client.call('conversations.open', {}).then((id) => navigate(routes.chat.to(id)), onFailed)
     }
     return [
       command('command.new', startConversation),
@@ -300,5 +294,5 @@ function useCommandEntries(onKeys: () => void): Entry[] {
       command('key.sheet', onKeys),
       ...[...(servers?.keys() ?? [])].flatMap((name) => [run('reconnect', name), run('examine', name)]),
     ]
-  }, [servers, t, client, dock, navigate, onKeys])
+  }, [servers, t, client, dock, navigate, onKeys, onFailed])
 }

@@ -25,12 +25,15 @@ export default function Palette({
   view,
   typedEarly,
   onKeys,
+  onFailed,
   onClose,
 }: {
   view: 'palette' | 'keys'
   /** Text that was typed while the palette was loading; cleared once it is used. */
   typedEarly: RefObject<string>
   onKeys: () => void
+  /** Called if an entry that was opened fails, after the palette is closed. */
+  onFailed: (reason: unknown) => void
   onClose: () => void
 }): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -51,7 +54,7 @@ export default function Palette({
       }}
     >
       {view === 'palette' ? (
-        <Finder typedEarly={typedEarly} onKeys={onKeys} onClose={onClose} />
+        <Finder typedEarly={typedEarly} onKeys={onKeys} onFailed={onFailed} onClose={onClose} />
       ) : (
         <KeySheet />
       )}
@@ -105,10 +108,12 @@ function KeySheet(): ReactNode {
 function Finder({
   typedEarly,
   onKeys,
+  onFailed,
   onClose,
 }: {
   typedEarly: RefObject<string>
   onKeys: () => void
+  onFailed: (reason: unknown) => void
   onClose: () => void
 }): ReactNode {
   const t = useText()
@@ -120,7 +125,7 @@ function Finder({
   const [activeIndex, setActiveIndex] = useState(0)
   const kind = signs[typed[0] ?? '']
   const word = (kind === undefined ? typed : typed.slice(1)).trim()
-  const allEntries = useEntries(useDeferredValue(word), onKeys)
+  const allEntries = useEntries(useDeferredValue(word), onKeys, onFailed)
   const entries = useMemo(() => matchingEntries(allEntries, kind, word), [allEntries, kind, word])
   const open = (entry: Entry | undefined, withLast = false): void => {
     if (entry === undefined) return

@@ -12,14 +12,24 @@ import {
   Settings,
   Shield,
 } from 'lucide-react'
-import { type ReactNode, type RefObject, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import {
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { Link, useLocation } from 'wouter'
-import { useConnection, useHost, useTopic } from '../data/host.tsx'
+import { asError, useConnection, useHost, useTopic } from '../data/host.tsx'
 import { useText } from '../i18n/i18n.ts'
 import icon from '../icon.svg'
 import { screens } from '../keys/bindings.ts'
 import { useKeys } from '../keys/use-keys.ts'
-import { routes } from '../routes.ts'
+import { routes, useShownConversation } from '../routes.ts'
+import { ErrorNote } from '../text/fixes.tsx'
 import { Part } from '../text/part.tsx'
 import { loaded } from '../ui/loaded.tsx'
 import { Button, Key } from '../ui/ui.tsx'
@@ -96,6 +106,9 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   const t = useText()
   const [location, navigate] = useLocation()
   const [overlay, setOverlay] = useState<Overlay>()
+  /** Of the last act by a key or the palette, on the screen where it failed. */
+  const [error, setError] = useState<Error>()
+  const onFailed = useCallback((reason: unknown) => setError(asError(reason)), [])
   /** Text that was typed while the palette was loading. */
   const typedEarly = useRef('')
   const dock = useDockState()
@@ -104,8 +117,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   const open = useMemo(() => [...(inbox?.values() ?? [])].filter(({ state }) => state === 'open'), [inbox])
   const current = screens.find(({ to }) => location.startsWith(to))
   const isInbox = current?.name === 'nav.inbox'
-  const [, part] = /^\/chat\/([^/]+)/.exec(location) ?? []
-  const conversation = part === undefined ? undefined : decodeURIComponent(part)
+  const conversation = useShownConversation()
   // A question is shown once: those of the open conversation are in it, and the inbox has all.
   const dockQuestions = useMemo(
     () =>
@@ -122,6 +134,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
   }, [open.length, current, t])
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new address moves the focus to the new screen
   useEffect(() => {
+    setError(undefined)
     if (innerWidth < minColumnWidth) dock.close()
     if (document.activeElement === document.body) main.current?.focus({ preventScroll: true })
   }, [location])
@@ -130,6 +143,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
     conversation,
     dock,
     setOverlay,
+    onFailed,
   )
   const links = { current: current?.name, waiting: open.length }
   return (
@@ -156,7 +170,10 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
           dock={dock}
           onFind={() => setOverlay('palette')}
         />
-        <ConnectionLine />
+        <div className={style.line}>
+          <ConnectionLine />
+          {error !== undefined && <ErrorNote error={error} />}
+        </div>
         <main className={style.main} id="main" ref={main} tabIndex={-1}>
           {children}
         </main>
@@ -176,6 +193,7 @@ export function Shell({ children }: { children: ReactNode }): ReactNode {
               view={overlay}
               typedEarly={typedEarly}
               onKeys={() => setOverlay('keys')}
+              onFailed={onFailed}
               onClose={() => setOverlay(undefined)}
             />
           </Part>
@@ -191,6 +209,7 @@ function useShellKeys(
   conversation: string | undefined,
   dock: Dock,
   onOverlay: (overlay: Overlay) => void,
+  onFailed: (reason: unknown) => void,
 ): void {
   const [location, navigate] = useLocation()
   const { client } = useHost()
@@ -206,7 +225,7 @@ function useShellKeys(
     keys: () => onOverlay('keys'),
     dock: () => dock.toggle(),
     stop: () => {
-      if (conversation !== undefined) client.call('conversations.stop', { id: conversation }).catch(() => {})
+      if (conversation !== undefined) client.call('conversations.stop', { id: conversation }).catch(onFailed)
     },
     oldest: () => show(open[0]),
     next: () => step(1),

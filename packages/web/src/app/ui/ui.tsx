@@ -90,11 +90,14 @@ export function Note({
 
 /** A label with its control. The control gets its id and `aria-describedby`. */
 export function Field({
+  id: ownId,
   label,
   hint,
   problem,
   children,
 }: {
+  /** The id of the control; by default a generated one. */
+  id?: string
   label: ReactNode
   hint?: ReactNode
   problem?: ReactNode
@@ -104,7 +107,8 @@ export function Field({
     'aria-invalid': true | undefined
   }) => ReactNode
 }): ReactNode {
-  const id = useId()
+  const generatedId = useId()
+  const id = ownId ?? generatedId
   const described = [hint != null && `${id}-hint`, problem != null && `${id}-problem`].filter(
     (id) => id !== false,
   )
