@@ -185,6 +185,7 @@ describe.skipIf(missing !== undefined)(
       await page.click('[data-act=decline]')
       await until(() => answers.length === 1, 'the answer')
       expect(JSON.stringify(answers.splice(0))).toMatch(/"answer":\{"action":"decline"\}/)
+      await until(() => open(served).length === 0, 'the end of the form')
 
       const call = ask(served, { text: 'before' })
       await until(() => open(served).length === 1, 'the call')

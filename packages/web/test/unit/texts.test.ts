@@ -195,6 +195,7 @@ describe('a sentence of the host', () => {
       ...messages.map(([, words = '']) => `It ${words}: "x"`),
       'It contains 1 invisible character: U+200B. A model reads what you do not see.',
       'It contains 3 invisible characters: U+200B. A model reads what you do not see.',
+      '"Password" seems to ask for a password. Servers must not ask for secrets in a form: what is typed reaches the server as plain text. It can send you to a page of its own instead.',
       'It gives instructions about x, a tool of y.',
       'It mentions x, a tool of y.',
       'It looks like x of y, but is spelled differently.',

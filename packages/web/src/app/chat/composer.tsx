@@ -159,7 +159,12 @@ export function Composer({
           }}
           onKeyDown={onKeyDown}
         />
-        <ComposerActions conversation={id} isBusy={isBusy} isEmpty={text.trim() === ''} onSend={send} />
+        <ComposerActions
+          isBusy={isBusy}
+          isEmpty={text.trim() === ''}
+          onStop={() => client.call('conversations.stop', { id }).catch(failed)}
+          onSend={send}
+        />
       </div>
     </div>
   )
@@ -195,18 +200,17 @@ function useRequestedPrompt(id: string, onPrompt: (prompt: ChosenPrompt) => void
 
 /** The buttons below the text: attach, stop and send. */
 function ComposerActions({
-  conversation,
   isBusy,
   isEmpty,
+  onStop,
   onSend,
 }: {
-  conversation: string
   isBusy: boolean
   isEmpty: boolean
+  onStop: () => void
   onSend: () => void
 }): ReactNode {
   const t = useText()
-  const { client } = useHost()
   const dock = useDock()
   return (
     <div className={style.actions}>
@@ -222,11 +226,7 @@ function ComposerActions({
       </Button>
       <span className={style.hints}>{t('chat.hints')}</span>
       {isBusy && (
-        <Button
-          small
-          onClick={() => void client.call('conversations.stop', { id: conversation })}
-          data-act="stop"
-        >
+        <Button small onClick={onStop} data-act="stop">
           <Square size={12} fill="currentcolor" aria-hidden="true" /> {t('chat.stop')} <Key>Ctrl .</Key>
         </Button>
       )}
