@@ -205,7 +205,7 @@ interface PageRequest {
   rows: number
 }
 
-/** A function that reads one page for a tool's result, and keeps the open result for `next_page` if more rows follow. */
+/** A function that reads one page for a tool's result, and stores the open result for `next_page` if more rows follow. */
 function pageReplies({ limits, cursors }: Databases) {
   return async ({ name, result, rows: most }: PageRequest, ctx: Context, signal: AbortSignal) => {
     const { rows, isLast } = await result.read({ rows: most, bytes: limits.maxBytes }, signal)

@@ -32,7 +32,7 @@ export function notConnected(
   state: ConnectionState,
 ): FixableError {
   const reason = 'reason' in state ? state.reason : 'the connection ended'
-  // What is awaited says why the connection was started or lost, not why it takes long.
+  // The reason says why the connection was started or lost, not why it takes long.
   const why = isConnecting(state) ? `it is ${state.state} (${reason})` : reason
   return new FixableError(code, `${what}: ${why}`, 'fixes' in state ? state.fixes : [])
 }

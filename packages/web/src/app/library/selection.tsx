@@ -123,7 +123,7 @@ function AttachNote({
   )
 }
 
-/** What goes along automatically with the next message, and why. */
+/** What is sent automatically with the next message, and why. */
 function InclusionNote({
   conversation,
   included: { included, left, tokens, budget },

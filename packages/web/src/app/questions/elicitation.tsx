@@ -104,7 +104,7 @@ function useFormInput(
     initialDraft(storedFields, remembered),
     isFormDraft,
   )
-  // Values that look like secrets are kept in this component only, not in the stored draft.
+  // Values that look like secrets are in this state only, not in the stored draft.
   const [secrets, setSecrets] = useState(() =>
     initialDraft(
       fields.filter(({ secret }) => secret !== undefined),

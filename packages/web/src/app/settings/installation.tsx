@@ -64,7 +64,7 @@ function useValues(review: FromHost<ReviewedInstallation>): EnteredValues {
       ),
     ),
   )
-  // Values of secrets live only here, and go to the host with the installation alone.
+  // Secrets are in this state only, and are sent to the host with the installation.
   const [secrets, setSecrets] = useState<Values>({})
   const inputOf = ({ id, secret }: Need): string => (secret === undefined ? plainValues : secrets)[id] ?? ''
   const isStored = ({ secret }: Need): boolean => secret !== undefined && stored.has(secret)
